@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+
+/** Four projects: what needs no peer, what explores the model, what talks to real local peers, what needs the lab. */
+const project = (name: string, extra: object = {}) => ({
+  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 20_000, ...extra },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      project('unit'),
+      project('model', { testTimeout: 120_000 }),
+      project('integration', { testTimeout: 60_000, hookTimeout: 120_000, maxWorkers: 2 }),
+      project('lab', { testTimeout: 900_000, hookTimeout: 1_800_000, fileParallelism: false }),
+    ],
+  },
+});
