@@ -1,0 +1,131 @@
+import type { Secret } from '../core/secret.js';
+
+/**
+ * One host as certroll sees it: the only door to a remote machine. Every method throws a
+ * `CertrollError` whose message names the host, what was tried and what to do; its code is one of
+ * `ssh.unreachable`, `ssh.host-key`, `ssh.auth`, `ssh.outcome-unknown` (exit 6: the connection was
+ * lost after the command was sent), `ssh.timeout`, `sudo.password`, `sudo.refused`, `host.command`
+ * (non-zero exit), `host.write`, `host.no-space`.
+ */
+export interface Host {
+  readonly name: string;
+  /** The address SSH connects to (after ssh_config), for reaching the host's other ports. */
+  address(): Promise<string>;
+  /** Runs one command, built from an argument list; sudo as the cluster file says. */
+  run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
+  /** Reads all facts asked for in one round trip. Changes nothing on the host. */
+  readFacts(request: FactRequest): Promise<HostFacts>;
+  /**
+   * Writes atomically: staged in the same folder, fsync, owner/group/mode and SELinux label kept
+   * from the file it replaces (or from `like`), rename, re-read and compared by hash. The file
+   * replaced is kept as a hard link `PATH.certroll-previous` when `keepPrevious`.
+   */
+  writeFile(path: string, content: string | Secret, options?: WriteOptions): Promise<void>;
+  /**
+   * Installs staged files over live ones by rename, in the order given, all in one remote command:
+   * owner, group, mode and label of the live file are given to the staged one before the rename.
+   */
+  installFiles(files: readonly { readonly from: string; readonly to: string }[], options?: { readonly keepPrevious?: boolean }): Promise<void>;
+  removeFile(path: string): Promise<void>;
+  /** Generates a private key on the host into `path` (0600 root until installed); returns its public half. */
+  generateKey(path: string, algorithm: KeyAlgorithm, options?: { readonly like?: string }): Promise<{ readonly publicKeyPem: string }>;
+  /** Makes a certificate request with the key at `keyPath` on the host; the key does not leave it. */
+  certificateRequest(keyPath: string, subject: { readonly commonName: string; readonly dnsNames?: readonly string[] }): Promise<string>;
+  /** Signs bytes with the private key at `keyPath` on the host: SHA-256, as openssl does (DER for ECDSA). */
+  sign(keyPath: string, data: Uint8Array): Promise<Buffer>;
+  /** Reads a private file. Only for moving a shared key from one host to another. */
+  readSecret(path: string): Promise<Secret>;
+  /** Free bytes on the file system that holds `path`. */
+  close(): Promise<void>;
+}
+
+export type KeyAlgorithm = 'rsa-2048' | 'rsa-3072' | 'rsa-4096' | 'ecdsa-p256' | 'ecdsa-p384';
+
+export interface RunOptions {
+  /** Default: what the cluster file says (`ssh.sudo`). */
+  readonly sudo?: boolean;
+  readonly stdin?: string | Uint8Array | Secret;
+  /** Milliseconds. Default 60 000. */
+  readonly timeoutMs?: number;
+  /** Exit codes that are not an error. Default [0]. */
+  readonly okCodes?: readonly number[];
+  readonly signal?: AbortSignal;
+}
+
+export interface RunResult {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+export interface WriteOptions {
+  /** Owner, group and mode when the file is new: copied from this file. */
+  readonly like?: string;
+  /** Octal mode when the file is new and there is no `like`, e.g. 0o644. */
+  readonly mode?: number;
+  readonly keepPrevious?: boolean;
+}
+
+/** How a service's process is found and restarted. */
+export type ServiceSpec =
+  | { readonly kind: 'systemd'; readonly unit: string }
+  | {
+      readonly kind: 'command';
+      /** Prints nothing; exits 0 once the restart was done. */
+      readonly restart: readonly string[];
+      /** A file on the host that holds the pid. */
+      readonly pidFile: string;
+    };
+
+export interface FactRequest {
+  /** Public files: contents are returned. Never name a private key here. */
+  readonly publicFiles?: readonly string[];
+  /** Private key files: only their public half is returned, computed on the host. */
+  readonly privateKeys?: readonly string[];
+  readonly services?: Readonly<Record<string, ServiceSpec>>;
+  /** Folders whose free space is asked. */
+  readonly freeSpaceOf?: readonly string[];
+}
+
+export interface HostFacts {
+  /** Host's clock minus the bastion's, in milliseconds, taken at the middle of the round trip. */
+  readonly clockOffsetMs: number;
+  readonly hostname: string;
+  readonly files: ReadonlyMap<string, FileFact>;
+  readonly services: ReadonlyMap<string, ServiceFact>;
+  /** Folder → bytes free. */
+  readonly freeBytes: ReadonlyMap<string, number>;
+}
+
+export type FileFact =
+  | { readonly exists: false; readonly path: string }
+  | {
+      readonly exists: true;
+      readonly path: string;
+      readonly sha256: string;
+      /** Octal permission bits, e.g. 0o640. */
+      readonly mode: number;
+      readonly owner: string;
+      readonly group: string;
+      /** Later of mtime and ctime, milliseconds since the epoch, by the host's clock (a rename moves only ctime). */
+      readonly changedAtMs: number;
+      readonly mtimeMs: number;
+      /** Only for `publicFiles`. */
+      readonly content?: string;
+      /** Only for `privateKeys`: SubjectPublicKeyInfo in PEM; undefined when openssl cannot read the key. */
+      readonly publicKeyPem?: string;
+    };
+
+export type ServiceFact =
+  | { readonly running: false; readonly detail: string }
+  | {
+      readonly running: true;
+      readonly pid: number;
+      /** Clock ticks since boot from /proc/PID/stat: with the pid and boot id it identifies one process. */
+      readonly startTicks: number;
+      /** Milliseconds since the epoch, by the host's clock. */
+      readonly startedAtMs: number;
+      /** The running process's own arguments (/proc/PID/cmdline). */
+      readonly argv: readonly string[];
+      readonly user: string;
+    };
