@@ -1,0 +1,135 @@
+import { z } from 'zod';
+
+/**
+ * The cluster file: what certroll must be told about a cluster, and nothing it can see for itself
+ * (paths of keys and bundles come from the running processes' flags). The published JSON Schema is
+ * made from this.
+ */
+const duration = z.string().regex(/^(\d+(ms|s|m|h|d))+$/, 'a duration such as 90s, 15m, 12h or 30d');
+const file = z.string().min(1).describe('A path on the bastion; relative to the cluster file.');
+const secretRef = z
+  .union([
+    z.strictObject({ file }),
+    z.strictObject({ env: z.string().min(1) }),
+    z.strictObject({ command: z.array(z.string()).min(1) }),
+  ])
+  .describe('A secret by reference: read from a file, an environment variable, or what a command prints.');
+
+const hostSet = z.strictObject({
+  hosts: z.string().min(1).describe('Host expression, as ClusterShell and cumin write it: kubemaster[1001-1003].example.net'),
+});
+
+const service = z.union([
+  z.strictObject({ systemd: z.string().min(1).describe('Unit name, such as kube-apiserver.service') }),
+  z.strictObject({
+    command: z.strictObject({
+      restart: z.array(z.string()).min(1),
+      pidFile: z.string().min(1),
+    }),
+  }),
+]);
+
+const algorithm = z.enum(['rsa-2048', 'rsa-3072', 'rsa-4096', 'ecdsa-p256', 'ecdsa-p384']);
+
+export const clusterFileSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'lower-case letters, digits and dashes')
+    .describe('Names the cluster in the journal, the lock and the key registry.'),
+  controlPlanes: hostSet,
+  nodes: hostSet.optional(),
+  ssh: z
+    .strictObject({
+      transport: z.enum(['ssh2', 'openssh']).default('ssh2').describe('openssh runs the system ssh: certificates, hardware keys, Match rules.'),
+      config: file.optional().describe('OpenSSH client configuration. Default: ~/.ssh/config'),
+      user: z.string().optional(),
+      port: z.int().min(1).max(65535).optional(),
+      identityFiles: z.array(file).optional(),
+      agent: z.boolean().default(true),
+      knownHosts: z.array(file).optional(),
+      proxyJump: z.string().optional(),
+      sudo: z.boolean().default(true),
+      connectTimeout: duration.default('10s'),
+    })
+    .prefault({}),
+  etcd: z.strictObject({
+    endpoints: z.array(z.url({ protocol: /^https?$/ })).min(1),
+    ca: file.optional(),
+    cert: file.optional(),
+    key: file.optional(),
+    serverName: z.string().optional().describe('The name that the etcd certificates carry, when it is not that of the endpoint.'),
+    user: z.string().optional(),
+    password: secretRef.optional(),
+    prefix: z.string().startsWith('/').default('/certroll').describe('Where the key registry is kept.'),
+    timeout: duration.default('5s'),
+  }),
+  lock: z
+    .strictObject({
+      name: z.string().min(1).default('apiserver-restart'),
+      ttl: duration.default('30s'),
+      wait: duration.default('10m'),
+    })
+    .prefault({}),
+  api: z.strictObject({
+    kubeconfig: file,
+    context: z.string().optional(),
+    port: z.int().min(1).max(65535).default(6443),
+    serverName: z.string().default('kubernetes.default.svc'),
+    timeout: duration.default('10s'),
+    ports: z.record(z.string(), z.int()).optional().describe('Port per host, where they differ.'),
+  }),
+  serviceAccounts: z
+    .strictObject({
+      mode: z.enum(['per-host', 'shared']).default('per-host'),
+      algorithm: algorithm.default('rsa-2048'),
+      ttl: duration.default('365d').describe('Wished-for life of a new key, when an issuer certifies it.'),
+      bundle: z.string().optional().describe('Which --service-account-key-file holds the published keys, when there are several.'),
+      certificate: z.string().optional().describe('Where the certificate of the signing key lies, when no flag names it.'),
+      probe: z
+        .strictObject({ namespace: z.string(), name: z.string() })
+        .default({ namespace: 'kube-system', name: 'default' })
+        .describe('A service account that probe tokens are made for.'),
+    })
+    .prefault({}),
+  issuer: z
+    .discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('local-ca'), cert: file, key: file, passphrase: secretRef.optional() }),
+      z.strictObject({
+        type: z.literal('cfssl'),
+        url: z.url(),
+        ca: file.optional().describe('CA of the PKI server (TLS). Default: the system roots.'),
+        cert: file.optional(),
+        key: file.optional(),
+        authKey: secretRef.optional(),
+        label: z.string().optional(),
+        profile: z.string().optional(),
+      }),
+      z.strictObject({ type: z.literal('none') }),
+    ])
+    .default({ type: 'none' }),
+  services: z
+    .strictObject({
+      apiserver: service.default({ systemd: 'kube-apiserver.service' }),
+      controllerManager: z.union([service, z.literal(false)]).default({ systemd: 'kube-controller-manager.service' }),
+    })
+    .prefault({}),
+  restart: z
+    .strictObject({
+      drain: z.array(z.string()).optional().describe('Run on the host, inside the lock, before its restart.'),
+      undrain: z.array(z.string()).optional(),
+      readyTimeout: duration.default('120s'),
+      readyTimes: z.int().min(1).default(3).describe('/readyz must answer 200 this many times in a row.'),
+      settle: duration.default('5s').describe('Then wait for the load balancer: its interval × threshold.'),
+    })
+    .prefault({}),
+  thresholds: z
+    .strictObject({
+      renewBefore: duration.default('30d'),
+      clockSkew: duration.default('10s'),
+      freeSpace: z.int().min(0).default(10_000_000).describe('Bytes that must be free beside the files that are written.'),
+    })
+    .prefault({}),
+});
+
+/** A parsed cluster file: all defaults filled in, durations still text, paths still relative. */
+export type ClusterFile = z.output<typeof clusterFileSchema>;
