@@ -15,7 +15,8 @@ export const parseDuration = (text: string): number => {
     });
   }
   let total = 0;
-  for (const [, count, unit] of text.matchAll(/(\d+)(ms|s|m|h|d)/g)) total += Number(count) * (UNITS[unit ?? ''] ?? NaN);
+  for (const [, count, unit] of text.matchAll(/(\d+)(ms|s|m|h|d)/g))
+    total += Number(count) * (UNITS[unit ?? ''] ?? NaN);
   return total;
 };
 

@@ -1,0 +1,144 @@
+import { CertrollError, EXIT } from '../core/errors.js';
+import { poll } from '../core/poll.js';
+import { probeTokenInput, assembleToken } from '../kube/probe-token.js';
+import { hostOf, type KeyRef, type ServiceName, type World } from '../trust/world.js';
+import type { ApplyContext } from './change.js';
+
+/** A predicate that the model predicts to hold and that the run checks on the live cluster before it goes on. */
+export type Gate = KeysAccepted | SignsWith;
+
+/**
+ * Every apiserver, asked at its own address, lists every key and accepts a token signed with each key whose private
+ * half lies (staged or live) on a host.
+ */
+export interface KeysAccepted {
+  readonly kind: 'keys-accepted';
+  readonly keys: readonly { readonly key: KeyRef; readonly host: string; readonly path: string }[];
+}
+
+/** A token minted on that host carries this key and is accepted by every apiserver. */
+export interface SignsWith {
+  readonly kind: 'signs-with';
+  readonly host: string;
+  readonly service: ServiceName;
+  readonly key: KeyRef;
+}
+
+export const describeGate = (gate: Gate): string =>
+  gate.kind === 'keys-accepted'
+    ? `every apiserver accepts ${gate.keys.map(({ key }) => key).join(', ')}`
+    : `tokens minted on ${gate.host} carry ${gate.key} and are accepted by every apiserver`;
+
+const verifiers = (world: World): ReadonlySet<KeyRef>[] =>
+  [...world.hosts.values()].flatMap((host) => {
+    const apiserver = host.services.get('kube-apiserver');
+    return apiserver ? [new Set(apiserver.loaded.verifies)] : [];
+  });
+
+/** Whether the model predicts the gate to hold in this world. Pure. */
+export const predictGate = (gate: Gate, world: World): boolean => {
+  const keys = gate.kind === 'keys-accepted' ? gate.keys.map(({ key }) => key) : [gate.key];
+  const accepted = verifiers(world).every((loaded) => keys.every((key) => loaded.has(key)));
+  if (gate.kind === 'keys-accepted') return accepted;
+  return accepted && hostOf(world, gate.host).services.get(gate.service)?.loaded.signs === gate.key;
+};
+
+const GATE_TIMEOUT_MS = 60_000;
+const PROBE_TTL_SECONDS = 600;
+
+const refuse = (text: string, host: string, hint: string): CertrollError =>
+  new CertrollError(text, { code: 'gate.refused', exit: EXIT.refused, host, hint });
+
+/** Polls the apiserver's own key list until it holds all the kids. */
+const checkListed = async (
+  apiHost: string,
+  kids: readonly string[],
+  context: ApplyContext,
+): Promise<void> => {
+  const api = context.doors.api(apiHost);
+  const listed = await poll(
+    async () => {
+      const loaded = await api.jwks();
+      return kids.every((kid) => loaded.has(kid)) ? true : undefined;
+    },
+    { timeoutMs: GATE_TIMEOUT_MS, signal: context.signal },
+  );
+  if (listed) return;
+  const loaded = await api.jwks();
+  const missing = kids.filter((kid) => !loaded.has(kid));
+  throw refuse(
+    `${apiHost}: the running kube-apiserver does not list ${missing.join(', ')} among its keys`,
+    apiHost,
+    'Nothing was promoted. See whether its --service-account-key-file flags name the file that was written, and whether it was restarted; then run again.',
+  );
+};
+
+/** Shows a token to every apiserver; each must accept it. */
+const checkAccepted = async (token: string, what: string, context: ApplyContext): Promise<void> => {
+  for (const apiHost of context.doors.apiHosts) {
+    const review = await context.doors.api(apiHost).reviewToken(token);
+    if (review.authenticated) continue;
+    throw refuse(
+      `${apiHost}: ${what} is refused: ${review.error ?? 'no reason given'}`,
+      apiHost,
+      'Nothing was promoted after this. See the apiserver log on that host.',
+    );
+  }
+};
+
+/** A token signed on the host that holds the key: the key itself stays there. */
+const probeToken = async (probe: KeysAccepted['keys'][number], context: ApplyContext): Promise<string> => {
+  const { doors, settings } = context;
+  const api = doors.api(probe.host);
+  const [sample, uid] = await Promise.all([
+    api.mintToken(settings.probe, PROBE_TTL_SECONDS),
+    api.serviceAccountUid(settings.probe),
+  ]);
+  const { kid, publicKeyPem } = context.keys.resolve(probe.key);
+  const input = probeTokenInput({
+    issuer: sample.issuer,
+    audiences: sample.audiences,
+    serviceAccount: settings.probe,
+    uid,
+    kid,
+    publicKeyPem,
+    now: context.now(),
+    ttlSeconds: PROBE_TTL_SECONDS,
+  });
+  const signature = await doors.host(probe.host).sign(probe.path, Buffer.from(input));
+  return assembleToken(input, signature, publicKeyPem);
+};
+
+/** Checks the gate on the live cluster. Throws `gate.refused` (exit 4), or the error of the door. */
+export const checkGate = async (gate: Gate, context: ApplyContext): Promise<void> => {
+  switch (gate.kind) {
+    case 'keys-accepted': {
+      const kids = gate.keys.map(({ key }) => context.keys.resolve(key).kid);
+      for (const apiHost of context.doors.apiHosts) {
+        context.progress(`listing its keys`, apiHost);
+        await checkListed(apiHost, kids, context);
+      }
+      for (const probe of gate.keys) {
+        context.progress('signing a probe token', probe.host);
+        await checkAccepted(
+          await probeToken(probe, context),
+          `a probe token signed with the new key of ${probe.host}`,
+          context,
+        );
+      }
+      return;
+    }
+    case 'signs-with': {
+      const minted = await context.doors.api(gate.host).mintToken(context.settings.probe, PROBE_TTL_SECONDS);
+      const { kid } = context.keys.resolve(gate.key);
+      if (minted.kid !== kid) {
+        throw refuse(
+          `${gate.host}: a token minted there carries kid ${minted.kid}, not the promoted ${kid}`,
+          gate.host,
+          'See which file its --service-account-signing-key-file names; the other hosts were left alone.',
+        );
+      }
+      await checkAccepted(minted.token, `a token minted on ${gate.host}`, context);
+    }
+  }
+};

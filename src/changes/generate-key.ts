@@ -1,0 +1,36 @@
+import { CertrollError } from '../core/errors.js';
+import { kidOf } from '../pem/keys.js';
+import { withFile } from '../trust/world.js';
+import type { ChangeKind, GenerateKey } from './change.js';
+
+export const generateKey: ChangeKind<GenerateKey> = {
+  describe: (change) => `generate a signing key (${change.algorithm}) into ${change.path}`,
+
+  model: (change, world) =>
+    withFile(world, change.host, change.path, { signingKey: change.key, verificationKeys: [], problems: [] }),
+
+  async apply(change, context) {
+    const { publicKeyPem } = await context.doors
+      .host(change.host)
+      .generateKey(change.path, change.algorithm, { like: change.like });
+    context.keys.bind(change.key, publicKeyPem);
+    context.progress(`kid ${kidOf(publicKeyPem)}`, change.host);
+  },
+
+  async verify(change, context) {
+    const facts = await context.doors.host(change.host).readFacts({ privateKeys: [change.path] });
+    const file = facts.files.get(change.path);
+    const expected = context.keys.resolve(change.key).kid;
+    const found = file?.exists && file.publicKeyPem !== undefined ? kidOf(file.publicKeyPem) : 'none';
+    if (found !== expected) {
+      throw new CertrollError(
+        `${change.host}: ${change.path} holds key ${found}, not the generated ${expected}`,
+        {
+          code: 'verify.file',
+          host: change.host,
+          hint: 'Something else wrote the file at the same moment; find out what, then run again.',
+        },
+      );
+    }
+  },
+};

@@ -1,0 +1,34 @@
+import type { World } from '../trust/world.js';
+import type { ApplyContext, Change, ChangeKind } from './change.js';
+import { generateKey } from './generate-key.js';
+import { installFiles } from './install-files.js';
+import { putRecords } from './put-records.js';
+import { restartService } from './restart-service.js';
+import { writeFile } from './write-file.js';
+
+const kinds: { readonly [K in Change['kind']]: ChangeKind<Extract<Change, { kind: K }>> } = {
+  'generate-key': generateKey,
+  'write-file': writeFile,
+  'install-files': installFiles,
+  'restart-service': restartService,
+  'put-records': putRecords,
+};
+
+/** TypeScript cannot see that a change and the kind looked up by it belong together; this is the one place that says so. */
+const kindOf = (change: Change): ChangeKind<Change> => kinds[change.kind];
+
+/** The host a change is made on; undefined for changes of the registry. */
+export const hostOfChange = (change: Change): string | undefined =>
+  'host' in change ? change.host : undefined;
+
+/** What a change is, for people and the journal. */
+export const describeChange = (change: Change): string => kindOf(change).describe(change);
+
+/** What a change makes of the world. Pure. */
+export const modelChange = (change: Change, world: World): World => kindOf(change).model(change, world);
+
+/** Makes a change, then looks whether it took place. Throws what the kind throws. */
+export const applyChange = async (change: Change, context: ApplyContext): Promise<void> => {
+  await kindOf(change).apply(change, context);
+  await kindOf(change).verify(change, context);
+};

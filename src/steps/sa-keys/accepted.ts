@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { hostOf } from '../../trust/world.js';
+import type { Step } from '../step.js';
+import { layoutOf } from './layout.js';
+import { nextKeys } from './next-key.js';
+import { isAtLeast, recordOf } from './publish.js';
+
+/** The gate before anything is signed with a new key. */
+export const accepted: Step<Record<string, never>> = {
+  summary: 'Gate: every running apiserver lists every next key and accepts a probe token signed with it',
+  withSchema: z.strictObject({}),
+  outputs: [],
+
+  plan(draft, _given, site) {
+    const keys = nextKeys(draft.world, site);
+    if (keys.every((next) => next.where === 'live')) return {};
+    draft.gate({
+      kind: 'keys-accepted',
+      keys: keys.map((next) => {
+        const layout = layoutOf(hostOf(draft.world, next.host), site);
+        return {
+          key: next.key,
+          host: next.host,
+          path: next.where === 'live' ? layout.signingFile : layout.stagedKey,
+        };
+      }),
+    });
+    const fresh = [...new Set(keys.map((next) => next.key))].filter(
+      (key) => !isAtLeast(draft.world, key, 'accepted'),
+    );
+    if (fresh.length > 0) {
+      draft.change({
+        kind: 'put-records',
+        records: fresh.flatMap((key) => recordOf(draft.world, key, 'accepted')),
+      });
+    }
+    return {};
+  },
+};

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { Draft } from '../../changes/plan.js';
+import { hostOf, isStale, type ServiceName } from '../../trust/world.js';
+import type { Site, Step } from '../step.js';
+import { layoutOf } from './layout.js';
+import { nextKeys, type NextKey } from './next-key.js';
+import { isAtLeast, recordOf } from './publish.js';
+
+const restartIfStale = (draft: Draft, host: string, name: ServiceName, section: string): boolean => {
+  const state = hostOf(draft.world, host);
+  const service = state.services.get(name);
+  if (!service || !isStale(state, service)) return false;
+  draft.change({ kind: 'restart-service', host, service: name }, section);
+  return true;
+};
+
+const promoteOn = (draft: Draft, next: NextKey, site: Site): void => {
+  const { signingFile, certificateFile, stagedKey, stagedCertificate } = layoutOf(
+    hostOf(draft.world, next.host),
+    site,
+  );
+  const section = `promote on ${next.host}`;
+  if (next.where !== 'live') {
+    const files = [{ from: stagedKey, to: signingFile }];
+    if (stagedCertificate !== undefined && certificateFile !== undefined)
+      files.push({ from: stagedCertificate, to: certificateFile });
+    draft.change({ kind: 'install-files', host: next.host, files }, section);
+  }
+  // The apiserver first: the controller-manager talks to it when it starts.
+  const restarted = restartIfStale(draft, next.host, 'kube-apiserver', section);
+  if (restarted)
+    draft.gate({ kind: 'signs-with', host: next.host, service: 'kube-apiserver', key: next.key }, section);
+  restartIfStale(draft, next.host, 'kube-controller-manager', section);
+};
+
+/** Swaps the staged key in as the signer, one control plane after the other. */
+export const promote: Step<Record<string, never>> = {
+  summary:
+    'Install the next key as the signing key and restart what signs with it, one control plane at a time',
+  withSchema: z.strictObject({}),
+  outputs: [],
+
+  plan(draft, _given, site) {
+    for (const next of nextKeys(draft.world, site)) promoteOn(draft, next, site);
+    const keys = [...new Set(nextKeys(draft.world, site).map((next) => next.key))];
+    const fresh = keys.filter((key) => !isAtLeast(draft.world, key, 'promoted'));
+    if (fresh.length > 0) {
+      draft.change({
+        kind: 'put-records',
+        records: fresh.flatMap((key) => recordOf(draft.world, key, 'promoted')),
+      });
+    }
+    return {};
+  },
+};
