@@ -46,6 +46,41 @@ const usable = (key: KeyObject): boolean =>
     ['prime256v1', 'secp384r1', 'secp521r1'].includes(key.asymmetricKeyDetails?.namedCurve ?? ''));
 
 /**
+ * What a DER key is, by its first elements. Node's own decoder takes one form for another, so it cannot tell what a
+ * stricter reader would refuse.
+ */
+const formOf = (der: Buffer): 'pkcs1-private' | 'pkcs8' | 'sec1' | 'spki' | 'other' => {
+  const SEQUENCE = 0x30;
+  const INTEGER = 0x02;
+  const OCTET_STRING = 0x04;
+  const header = (der[1] ?? 0) < 0x80 ? 2 : 2 + ((der[1] ?? 0) & 0x7f);
+  if (der[0] !== SEQUENCE) return 'other';
+  if (der[header] === SEQUENCE) return 'spki';
+  if (der[header] !== INTEGER || der[header + 1] !== 1) return 'other';
+  const [version, next] = [der[header + 2], der[header + 3]];
+  if (version === 0 && next === INTEGER) return 'pkcs1-private';
+  if (version === 0 && next === SEQUENCE) return 'pkcs8';
+  return version === 1 && next === OCTET_STRING ? 'sec1' : 'other';
+};
+
+const keyOfDer = (der: Buffer): KeyObject | undefined => {
+  switch (formOf(der)) {
+    case 'spki':
+      return createPublicKey({ key: der, format: 'der', type: 'spki' });
+    case 'pkcs1-private':
+      return createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs1' }));
+    case 'sec1':
+      return createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'sec1' }));
+    case 'pkcs8': {
+      const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+      return key.asymmetricKeyType === 'rsa' ? createPublicKey(key) : undefined;
+    }
+    case 'other':
+      return undefined;
+  }
+};
+
+/**
  * The key that client-go's keyutil.ParsePublicKeysPEM takes from one block; it looks at the bytes, not at the label.
  * A PKCS#8 EC private key and a PKCS#1 RSA public key give nothing there (knowledge measured on the parsers themselves).
  */
@@ -56,18 +91,9 @@ const keyOfBlock = (block: PemBlock): { key: KeyObject; certificate?: X509Certif
     const key = attempt(() => certificate.publicKey);
     return key && usable(key) ? { key, certificate } : undefined;
   }
-  const priv =
-    attempt(() => createPrivateKey({ key: der, format: 'der', type: 'pkcs1' })) ??
-    attempt(() => createPrivateKey({ key: der, format: 'der', type: 'sec1' })) ??
-    attempt(() => rsaOnly(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })));
-  const key = priv
-    ? createPublicKey(priv)
-    : attempt(() => createPublicKey({ key: der, format: 'der', type: 'spki' }));
+  const key = attempt(() => keyOfDer(der));
   return key && usable(key) ? { key } : undefined;
 };
-
-const rsaOnly = (key: KeyObject): KeyObject | undefined =>
-  key.asymmetricKeyType === 'rsa' ? key : undefined;
 
 /** What a `--service-account-key-file` with this text gives its apiserver, and what it would silently lose. */
 export const readVerificationKeys = (text: string): VerificationKeys => {

@@ -86,7 +86,7 @@ export const readPem = (text: string): PemContent => {
   for (let at = 0; at < lines.length;) {
     const line = lines[at] ?? '';
     if (!line.startsWith(BEGIN)) {
-      if (line.includes(BEGIN) && !line.startsWith(END)) {
+      if (line.includes(BEGIN)) {
         const why = line.startsWith('\uFEFF')
           ? 'a byte order mark stands before BEGIN'
           : 'BEGIN is not at the start of its line';

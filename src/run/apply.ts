@@ -1,0 +1,88 @@
+import type { ApplyContext } from '../changes/change.js';
+import { checkGate } from '../changes/gate.js';
+import { applyChange } from '../changes/index.js';
+import { describeEntry, hostOfEntry, type Plan, type PlanEntry } from '../changes/plan.js';
+import { CertrollError, messageOf } from '../core/errors.js';
+import type { HeldLock, Mutex } from '../etcd/store.js';
+import type { Emit } from './emit.js';
+import type { Journal } from './journal.js';
+
+export interface ApplyOptions {
+  readonly plan: Plan;
+  /** Everything but the lock, which comes and goes with the sections of the plan. */
+  readonly context: Omit<ApplyContext, 'lock' | 'progress'>;
+  readonly journal: Journal;
+  readonly emit: Emit;
+  readonly lockName: string;
+  /** A mutex whose holder info gives the reason of a section. */
+  readonly mutex: (reason: string) => Mutex;
+}
+
+/** The lock that the current section holds. */
+interface Section {
+  readonly name: string | undefined;
+  readonly lock: HeldLock | undefined;
+}
+
+const NO_SECTION: Section = { name: undefined, lock: undefined };
+
+const leave = async (section: Section, options: ApplyOptions): Promise<void> => {
+  if (!section.lock) return;
+  await section.lock.release();
+  options.emit({ type: 'lock', state: 'released', name: options.lockName });
+};
+
+const enter = async (name: string | undefined, options: ApplyOptions): Promise<Section> => {
+  if (name === undefined) return NO_SECTION;
+  const lock = await options.mutex(name).acquire();
+  options.emit({ type: 'lock', state: 'acquired', name: options.lockName });
+  return { name, lock };
+};
+
+/** Journals, applies and verifies one entry. */
+const applyEntry = async (entry: PlanEntry, lock: HeldLock | undefined, options: ApplyOptions): Promise<void> => {
+  const { journal, emit } = options;
+  const host = hostOfEntry(entry);
+  const what = { id: entry.id, text: describeEntry(entry), ...(host === undefined ? {} : { host }) };
+  const signal = lock ? AbortSignal.any([options.context.signal, lock.signal]) : options.context.signal;
+  const context: ApplyContext = {
+    ...options.context,
+    lock,
+    signal,
+    progress: (text, on) => emit({ type: 'progress', id: entry.id, text, ...(on === undefined ? {} : { host: on }) }),
+  };
+  signal.throwIfAborted();
+  await journal.write({ type: 'start', ...what });
+  emit({ type: 'entry', state: 'started', ...what });
+  try {
+    if (entry.kind === 'change') await applyChange(entry.change, context);
+    else await checkGate(entry.gate, context);
+  } catch (thrown) {
+    const code = thrown instanceof CertrollError ? thrown.code : 'defect';
+    await journal.write({ type: 'failed', ...what, code, error: messageOf(thrown) });
+    emit({ type: 'entry', state: 'failed', ...what, detail: messageOf(thrown) });
+    throw thrown;
+  }
+  await journal.write({ type: 'done', ...what });
+  emit({ type: 'entry', state: 'done', ...what });
+};
+
+/**
+ * Applies a plan entry by entry. Entries of one section share one holding of the lock. The first failure stops the
+ * run: nothing after it is sent, and the lock is given back.
+ */
+export const applyPlan = async (options: ApplyOptions): Promise<void> => {
+  let section = NO_SECTION;
+  try {
+    for (const entry of options.plan.entries) {
+      if (entry.section !== section.name) {
+        await leave(section, options);
+        section = NO_SECTION;
+        section = await enter(entry.section, options);
+      }
+      await applyEntry(entry, section.lock, options);
+    }
+  } finally {
+    await leave(section, options);
+  }
+};

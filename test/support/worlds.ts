@@ -1,0 +1,118 @@
+import { Draft } from '../../src/changes/plan.js';
+import type { ProvenChange } from '../../src/trust/prove.js';
+import { changesOf, type Plan } from '../../src/changes/plan.js';
+import { describeChange, modelChange } from '../../src/changes/index.js';
+import type { Site } from '../../src/steps/step.js';
+import { stepCatalog } from '../../src/steps/catalog.js';
+import type { FileState, HostState, KeyRef, ServiceState, World } from '../../src/trust/world.js';
+
+export const SIGNING = '/etc/kubernetes/pki/sa.key';
+export const CERTIFICATE = '/etc/kubernetes/pki/sa.crt';
+export const BUNDLE = '/etc/kubernetes/pki/sa-verification-keys.pem';
+const NOW = new Date('2026-01-01T00:00:00Z');
+
+export const file = (given: Partial<FileState>): FileState => ({
+  verificationKeys: [],
+  problems: [],
+  ...given,
+});
+
+/** A control plane that signs with `signs` and verifies with `verifies`, on disk and in memory. */
+export const controlPlane = (name: string, signs: KeyRef, verifies: readonly KeyRef[]): HostState => {
+  const apiserver: ServiceState = {
+    service: 'kube-apiserver',
+    signingFile: SIGNING,
+    verificationFiles: [CERTIFICATE, BUNDLE],
+    loaded: { signs, verifies, how: 'jwks' },
+  };
+  const controllerManager: ServiceState = {
+    service: 'kube-controller-manager',
+    signingFile: SIGNING,
+    verificationFiles: [],
+    loaded: { signs, verifies: [], how: 'process-start' },
+  };
+  return {
+    name,
+    files: new Map([
+      [SIGNING, file({ signingKey: signs })],
+      [
+        CERTIFICATE,
+        file({
+          verificationKeys: [signs],
+          certificate: { key: signs, notAfter: new Date('2027-01-01T00:00:00Z') },
+        }),
+      ],
+      [BUNDLE, file({ verificationKeys: verifies })],
+    ]),
+    services: new Map([
+      ['kube-apiserver', apiserver],
+      ['kube-controller-manager', controllerManager],
+    ]),
+  };
+};
+
+export const world = (hosts: readonly HostState[], more: Partial<World> = {}): World => ({
+  cluster: 'test',
+  now: NOW,
+  hosts: new Map(hosts.map((host) => [host.name, host])),
+  keys: new Map(),
+  rotation: undefined,
+  publicKeys: new Map(),
+  ...more,
+});
+
+/** The fault: each control plane signs with its own key and verifies with that one only. */
+export const faultyWorld = (names: readonly string[] = ['cp1', 'cp2', 'cp3']): World =>
+  world(names.map((name) => controlPlane(name, `key of ${name}`, [`key of ${name}`])));
+
+/** Every control plane signs with its own key and verifies with all. */
+export const soundWorld = (names: readonly string[] = ['cp1', 'cp2', 'cp3']): World =>
+  world(
+    names.map((name) =>
+      controlPlane(
+        name,
+        `key of ${name}`,
+        names.map((other) => `key of ${other}`),
+      ),
+    ),
+  );
+
+export const site = (of: World, more: Partial<Site> = {}): Site => ({
+  hosts: [...of.hosts.keys()],
+  mode: 'per-host',
+  algorithm: 'rsa-2048',
+  certified: true,
+  renewBeforeMs: 30 * 86_400_000,
+  bundle: undefined,
+  certificate: undefined,
+  runId: 'run-1',
+  ...more,
+});
+
+export const ROTATION = [
+  'sa-keys/issue',
+  'sa-keys/publish',
+  'apiserver/restart',
+  'sa-keys/accepted',
+  'sa-keys/promote',
+  'sa-keys/soak',
+];
+
+/** Plans the named steps one after the other, each on what the ones before it are predicted to leave. */
+export const planSteps = (start: World, steps: readonly string[], given: Partial<Site> = {}): Plan => {
+  const draft = new Draft(start);
+  for (const name of steps) {
+    const step = stepCatalog.get(name);
+    if (!step) throw new Error(`no step ${name}`);
+    draft.startStep(name);
+    step.plan(draft, step.withSchema.parse({}), site(start, given));
+  }
+  return draft.finish('test');
+};
+
+/** The changes of a plan as the proof takes them. */
+export const proven = (plan: Plan): readonly ProvenChange[] =>
+  changesOf(plan).map((change) => ({
+    title: describeChange(change),
+    model: (before) => modelChange(change, before),
+  }));
