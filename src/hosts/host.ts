@@ -25,12 +25,22 @@ export interface Host {
    * Installs staged files over live ones by rename, in the order given, all in one remote command:
    * owner, group, mode and label of the live file are given to the staged one before the rename.
    */
-  installFiles(files: readonly { readonly from: string; readonly to: string }[], options?: { readonly keepPrevious?: boolean }): Promise<void>;
+  installFiles(
+    files: readonly { readonly from: string; readonly to: string }[],
+    options?: { readonly keepPrevious?: boolean },
+  ): Promise<void>;
   removeFile(path: string): Promise<void>;
   /** Generates a private key on the host into `path` (0600 root until installed); returns its public half. */
-  generateKey(path: string, algorithm: KeyAlgorithm, options?: { readonly like?: string }): Promise<{ readonly publicKeyPem: string }>;
+  generateKey(
+    path: string,
+    algorithm: KeyAlgorithm,
+    options?: { readonly like?: string },
+  ): Promise<{ readonly publicKeyPem: string }>;
   /** Makes a certificate request with the key at `keyPath` on the host; the key does not leave it. */
-  certificateRequest(keyPath: string, subject: { readonly commonName: string; readonly dnsNames?: readonly string[] }): Promise<string>;
+  certificateRequest(
+    keyPath: string,
+    subject: { readonly commonName: string; readonly dnsNames?: readonly string[] },
+  ): Promise<string>;
   /** Signs bytes with the private key at `keyPath` on the host: SHA-256, as openssl does (DER for ECDSA). */
   sign(keyPath: string, data: Uint8Array): Promise<Buffer>;
   /** Reads a private file. Only for moving a shared key from one host to another. */
@@ -50,6 +60,8 @@ export interface RunOptions {
   /** Exit codes that are not an error. Default [0]. */
   readonly okCodes?: readonly number[];
   readonly signal?: AbortSignal;
+  /** The command changes nothing: a lost connection is then `ssh.unreachable`, not an unknown outcome. */
+  readonly readOnly?: boolean;
 }
 
 export interface RunResult {

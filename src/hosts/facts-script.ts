@@ -1,0 +1,113 @@
+import { commandLine } from './command-line.js';
+import type { FactRequest } from './host.js';
+
+/** Every line that counts starts with this word; what a login or sudo prints besides is passed over. */
+export const MARK = '@certroll';
+
+/**
+ * The POSIX sh script that reads all facts asked for; it goes to `sh -s`. It changes nothing and
+ * writes no temporary file. One fact a line: words between single spaces; a word that could hold
+ * anything is `.` and base64 (so that an empty one is still a word).
+ *
+ * A file is opened once and everything about it read through that descriptor: a rename in between
+ * cannot mix two files. The private half of a key is never read into a variable or printed.
+ */
+export const factsScript = (request: FactRequest): string => {
+  const calls = [
+    ...(request.publicFiles ?? []).map((path) => ['file', 'public', path]),
+    ...(request.privateKeys ?? []).map((path) => ['file', 'private', path]),
+    ...Object.entries(request.services ?? {}).map(([key, service]) =>
+      service.kind === 'systemd' ? ['unit', key, service.unit] : ['pid_file', key, service.pidFile],
+    ),
+    ...(request.freeSpaceOf ?? []).map((path) => ['space', path]),
+  ];
+  const asked = calls.map((words) => `  ${commandLine(words)}`).join('\n');
+  // One function, called on one line: sh has read all of it before a command could eat the rest.
+  return `main() {\n${LIBRARY}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
+};
+
+const LIBRARY = `
+  LC_ALL=C PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
+  export LC_ALL PATH
+  say() { printf '${MARK}'; printf ' %s' "$@"; printf '\\n'; }
+  enc() { printf .; base64 | tr -d '\\n'; }
+  word() { printf %s "$1" | enc; }
+
+  start() {
+    now=$(date +%s.%N)
+    read -r up _ </proc/uptime
+    hz=$(getconf CLK_TCK 2>/dev/null) || hz=100
+    say start "$now" "$up" "$hz" "$(sed -n 's/^btime //p' /proc/stat)" "$(uname -n | enc)"
+  }
+  finish() { say finish "$(date +%s.%N)"; }
+
+  file() {
+    if ! why=$(stat -L -- "$2" 2>&1 >/dev/null); then
+      case $why in
+        *'No such file or directory' | *'Not a directory') say absent "$(word "$2")" ;;
+        *) say unreadable "$(word "$2")" "$(word "$why")" ;;
+      esac
+    elif [ ! -f "$2" ]; then
+      say unreadable "$(word "$2")" "$(word 'not a regular file')"
+    else
+      line=$( (exec 3<"$2" && "read_$1" "$2") 2>/dev/null ) ||
+        line=$(say unreadable "$(word "$2")" "$(cat -- "$2" 2>&1 >/dev/null | enc)")
+      printf '%s\\n' "$line"
+    fi
+  }
+  about() {
+    about_=$(stat -L -c '%a %.9Y %.9Z' /dev/fd/3) &&
+      printf %s "$about_ $(stat -L -c %U /dev/fd/3 | enc) $(stat -L -c %G /dev/fd/3 | enc)"
+  }
+  read_public() {
+    meta=$(about) && body=$(base64 </dev/fd/3) &&
+      say public "$(word "$1")" $meta ".$(printf %s "$body" | tr -d '\\n')"
+  }
+  read_private() {
+    meta=$(about) && sum=$(sha256sum </dev/fd/3) || return
+    say private "$(word "$1")" $meta "\${sum%% *}" "$(openssl pkey -in /dev/fd/3 -passin pass: -pubout 2>/dev/null | enc)"
+  }
+
+  unit() {
+    if ! shown=$(systemctl show -p LoadState -p MainPID -p ActiveState -p SubState -- "$2" 2>&1); then
+      say unreadable "$(word "$2")" "$(word "$shown")"
+      return
+    fi
+    property() { printf '%s\\n' "$shown" | sed -n "s/^$1=//p"; }
+    process "$1" "$(property MainPID)" "$2 is $(property ActiveState) ($(property SubState), $(property LoadState))"
+  }
+  pid_file() {
+    if [ ! -e "$2" ]; then
+      say stopped "$(word "$1")" "$(word "$2 does not exist")"
+    elif ! pid=$(cat -- "$2" 2>&1); then
+      say unreadable "$(word "$2")" "$(word "$pid")"
+    else
+      process "$1" "$pid" "no process has the pid in $2"
+    fi
+  }
+  process() {
+    case $2 in '' | 0 | *[!0-9]*) say stopped "$(word "$1")" "$(word "$3")"; return ;; esac
+    for try in 1 2 3; do
+      ticks=$(ticks_of "$2")
+      argv=$( (base64 <"/proc/$2/cmdline") 2>/dev/null | tr -d '\\n')
+      uid=$(sed -n 's/^Uid:[[:space:]]*[0-9]*[[:space:]]*\\([0-9]*\\).*/\\1/p' "/proc/$2/status" 2>/dev/null)
+      [ "$ticks" = "$(ticks_of "$2")" ] && break
+    done
+    if [ -z "$ticks" ] || [ -z "$argv" ]; then
+      say stopped "$(word "$1")" "$(word "$3 (no process $2)")"
+      return
+    fi
+    user=$(getent passwd "$uid" | cut -d: -f1)
+    say running "$(word "$1")" "$2" "$ticks" "$(word "\${user:-$uid}")" ".$argv"
+  }
+  ticks_of() { sed -n 's/^.*) //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+
+  space() {
+    dir=$1
+    while [ ! -e "$dir" ]; do dir=\${dir%/*}; dir=\${dir:-/}; done
+    if free=$(stat -f -c '%a %S' -- "$dir" 2>&1); then
+      say space "$(word "$1")" $free
+    else
+      say unreadable "$(word "$1")" "$(word "$free")"
+    fi
+  }`;

@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto';
+import { CertrollError, EXIT } from '../core/errors.js';
+import { Secret } from '../core/secret.js';
+import { factsScript, parseFacts } from './facts.js';
+import type {
+  FactRequest,
+  Host,
+  HostFacts,
+  KeyAlgorithm,
+  RunOptions,
+  RunResult,
+  WriteOptions,
+} from './host.js';
+import { generateArguments, GENERATE_SCRIPT, requestParts, REQUEST_SCRIPT } from './keys.js';
+import { unreachable } from './ssh-errors.js';
+import { bytesOf } from './stdin.js';
+import { sudoFailure, underSudo } from './sudo.js';
+import type { Transport } from './transport.js';
+import { INSTALL_SCRIPT, REMOVE_SCRIPT, WRITE_SCRIPT } from './write.js';
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** A 4096-bit key takes seconds, and much longer on a small machine that is short of random numbers. */
+const GENERATE_TIMEOUT_MS = 180_000;
+
+/** A host at the other end of a `Transport`; see `Host` for what each method promises. */
+export class RemoteHost implements Host {
+  readonly name: string;
+  readonly #transport: Transport;
+  readonly #sudo: boolean;
+
+  /** `sudo`: what the cluster file says; it is left out where the login user is root already. */
+  constructor(name: string, transport: Transport, options: { readonly sudo: boolean }) {
+    this.name = name;
+    this.#transport = transport;
+    this.#sudo = options.sudo;
+  }
+
+  address(): Promise<string> {
+    return Promise.resolve(this.#transport.target.hostname);
+  }
+
+  async run(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+    const { user } = this.#transport.target;
+    const isSudo = (options.sudo ?? this.#sudo) && user !== 'root';
+    const { okCodes = [0], timeoutMs = DEFAULT_TIMEOUT_MS, stdin, signal } = options;
+    const result = await this.#transport
+      .exec(isSudo ? underSudo(argv) : ['env', 'LC_ALL=C', ...argv], {
+        timeoutMs,
+        ...(stdin === undefined ? {} : { stdin }),
+        ...(signal === undefined ? {} : { signal }),
+      })
+      .catch((error: unknown) => {
+        throw options.readOnly === true ? withoutDoubt(this.name, error) : error;
+      });
+    const denied = isSudo ? sudoFailure(this.name, user, result) : undefined;
+    if (denied !== undefined) throw denied;
+    if (!okCodes.includes(result.exitCode)) throw commandFailed(this.name, argv, result);
+    return result;
+  }
+
+  async readFacts(request: FactRequest): Promise<HostFacts> {
+    for (const path of [
+      ...(request.publicFiles ?? []),
+      ...(request.privateKeys ?? []),
+      ...(request.freeSpaceOf ?? []),
+    ]) {
+      checkPath(path);
+    }
+    // The first connection's handshake must not count as time on the way.
+    await this.#transport.connect();
+    const sentAtMs = Date.now();
+    const { stdout } = await this.run(['sh', '-s'], { stdin: factsScript(request), readOnly: true });
+    return parseFacts(this.name, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
+  }
+
+  async writeFile(path: string, content: string | Secret, options: WriteOptions = {}): Promise<void> {
+    const mode = options.mode ?? (content instanceof Secret ? 0o600 : 0o644);
+    const sha256 = createHash('sha256').update(bytesOf(content)).digest('hex');
+    await this.#change(`write ${path}`, WRITE_SCRIPT, {
+      words: [
+        checkPath(path),
+        sha256,
+        options.like ?? '',
+        mode.toString(8),
+        options.keepPrevious ? 'yes' : '',
+      ],
+      stdin: content,
+    });
+  }
+
+  async installFiles(
+    files: readonly { readonly from: string; readonly to: string }[],
+    options: { readonly keepPrevious?: boolean } = {},
+  ): Promise<void> {
+    const pairs = files.flatMap(({ from, to }) => [checkPath(from), checkPath(to)]);
+    const what = `install ${files.map(({ to }) => to).join(' and ')}`;
+    await this.#change(what, INSTALL_SCRIPT, { words: [options.keepPrevious ? 'yes' : '', ...pairs] });
+  }
+
+  async removeFile(path: string): Promise<void> {
+    await this.#change(`remove ${path}`, REMOVE_SCRIPT, { words: [checkPath(path)] });
+  }
+
+  async generateKey(
+    path: string,
+    algorithm: KeyAlgorithm,
+    options: { readonly like?: string } = {},
+  ): Promise<{ readonly publicKeyPem: string }> {
+    const { stdout } = await this.#change(`generate a key in ${path}`, GENERATE_SCRIPT, {
+      words: [checkPath(path), options.like ?? '', ...generateArguments(algorithm)],
+      timeoutMs: GENERATE_TIMEOUT_MS,
+    });
+    return { publicKeyPem: stdout.toString() };
+  }
+
+  async certificateRequest(
+    keyPath: string,
+    subject: { readonly commonName: string; readonly dnsNames?: readonly string[] },
+  ): Promise<string> {
+    const parts = requestParts(subject);
+    const words = [checkPath(keyPath), parts.subject, parts.config];
+    const { stdout } = await this.run(['sh', '-c', REQUEST_SCRIPT, 'certroll', ...words], { readOnly: true });
+    return stdout.toString();
+  }
+
+  async sign(keyPath: string, data: Uint8Array): Promise<Buffer> {
+    const argv = ['openssl', 'dgst', '-sha256', '-passin', 'pass:', '-sign', checkPath(keyPath)];
+    const { stdout } = await this.run(argv, { stdin: data, readOnly: true });
+    return stdout;
+  }
+
+  async readSecret(path: string): Promise<Secret> {
+    const { stdout } = await this.run(['cat', '--', checkPath(path)], { readOnly: true });
+    const secret = new Secret(stdout);
+    stdout.fill(0);
+    return secret;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** Runs a script that changes files; its failures become `host.write` or `host.no-space`. */
+  async #change(
+    what: string,
+    script: string,
+    options: {
+      readonly words: readonly string[];
+      readonly stdin?: string | Secret;
+      readonly timeoutMs?: number;
+    },
+  ): Promise<RunResult> {
+    const { words, ...rest } = options;
+    const argv = ['sh', '-c', script, 'certroll', ...words];
+    try {
+      return await this.run(argv, rest);
+    } catch (error) {
+      if (error instanceof CommandFailed) throw writeFailed(this.name, what, error);
+      throw error;
+    }
+  }
+}
+
+/** `host.command`: the command ran and exited with a status that is not one of the expected. */
+class CommandFailed extends CertrollError {
+  readonly result: RunResult;
+
+  constructor(message: string, host: string, result: RunResult) {
+    super(message, { code: 'host.command', host });
+    this.result = result;
+  }
+}
+
+const commandFailed = (host: string, argv: readonly string[], result: RunResult): CommandFailed => {
+  // A script would fill the screen; its arguments say what it was for.
+  const shown = argv.map((word) => (word.includes('\n') ? '…' : word)).join(' ');
+  return new CommandFailed(
+    `'${shown}' on ${host} exited with ${result.exitCode}${saying(result)}`,
+    host,
+    result,
+  );
+};
+
+const writeFailed = (host: string, what: string, error: CommandFailed): CertrollError => {
+  const isFull = /No space left on device|Disk quota exceeded/.test(error.result.stderr);
+  return new CertrollError(`could not ${what} on ${host}${saying(error.result)}`, {
+    code: isFull ? 'host.no-space' : 'host.write',
+    host,
+    cause: error,
+    ...(isFull ? { hint: 'Free some space on that file system; the old file is untouched.' } : {}),
+  });
+};
+
+const saying = ({ stderr }: RunResult): string => {
+  const text = stderr
+    .trim()
+    .replace(/^certroll: /gm, '')
+    .split('\n')
+    .slice(-5)
+    .join('; ');
+  return text === '' ? '' : `: ${text}`;
+};
+
+/** Nothing was to be changed, so a lost connection or a timeout leaves nothing unknown. */
+const withoutDoubt = (host: string, error: unknown): unknown => {
+  if (!(error instanceof CertrollError) || error.exit !== EXIT.unknown) return error;
+  if (error.code === 'ssh.outcome-unknown')
+    return unreachable(host, 'the connection was lost', { cause: error });
+  return new CertrollError(error.message, { code: error.code, host, cause: error });
+};
+
+const checkPath = (path: string): string => {
+  if (path.startsWith('/') && !path.includes('\0')) return path;
+  throw new CertrollError(`'${path}' is not an absolute path`, { code: 'usage.path', exit: EXIT.usage });
+};

@@ -1,0 +1,92 @@
+import { constants } from 'node:os';
+import type { Client, ClientChannel } from 'ssh2';
+import { bytesOf } from './stdin.js';
+import { calledOff, outcomeUnknown, timedOut } from './ssh-errors.js';
+import type { ExecOptions, ExecResult } from './transport.js';
+
+/** The server would open no channel (MaxSessions): the command was not sent. */
+export class ChannelRefused extends Error {
+  override readonly name = 'ChannelRefused';
+}
+
+/**
+ * Runs a command line on an open connection. Resolves only when the exit status *and* all output
+ * have come; throws `ChannelRefused` when the command was not sent, else as `Transport.exec` does.
+ */
+export const execOn = (
+  client: Client,
+  host: string,
+  line: string,
+  options: ExecOptions,
+): Promise<ExecResult> =>
+  new Promise((resolve, reject) => {
+    const { timeoutMs, signal } = options;
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    let channel: ClientChannel | undefined;
+    let exitCode: number | undefined;
+    let isOver = false;
+    const finish = (settle: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      client.removeListener('close', onLost);
+      settle();
+    };
+    const fail = (error: Error): void => {
+      finish(() => {
+        if (channel !== undefined) stop(channel);
+        reject(error);
+      });
+    };
+    const onLost = (): void => fail(outcomeUnknown(host));
+    const onAbort = (): void => {
+      if (signal !== undefined) fail(calledOff(host, signal, true));
+    };
+    const timer = setTimeout(() => fail(timedOut(host, timeoutMs)), timeoutMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    // The connection's own end comes first: a channel that it takes down may look like a finished one.
+    client.on('close', onLost);
+
+    client.exec(line, (error, opened) => {
+      if (error !== undefined) {
+        fail('reason' in error ? new ChannelRefused(error.message) : outcomeUnknown(host, error));
+        return;
+      }
+      channel = opened;
+      // Both are read to the end whatever happens: ssh2 reports no close while output is left.
+      opened.on('data', (chunk: Buffer) => stdout.push(chunk));
+      opened.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+      opened.on('error', () => undefined);
+      opened.on('exit', (code: number | null, signalName?: string) => {
+        exitCode = code ?? 128 + signalNumber(signalName);
+      });
+      opened.on('close', () => {
+        const code = exitCode;
+        if (code === undefined) fail(outcomeUnknown(host));
+        else
+          finish(() =>
+            resolve({
+              exitCode: code,
+              stdout: Buffer.concat(stdout),
+              stderr: Buffer.concat(stderr).toString(),
+            }),
+          );
+      });
+      if (isOver) stop(opened);
+      else opened.end(bytesOf(options.stdin));
+    });
+  });
+
+/** Asks for the command's end. sshd refuses signals for root, so closing is all there is for it. */
+const stop = (channel: ClientChannel): void => {
+  channel.signal('TERM');
+  channel.close();
+};
+
+/** Signals come by name, with or without SIG. */
+const signalNumber = (name: string | undefined): number => {
+  const full = `SIG${name?.replace(/^SIG/, '') ?? ''}`;
+  return full in constants.signals ? constants.signals[full as NodeJS.Signals] : 0;
+};
