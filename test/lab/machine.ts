@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { BASE_DIR } from './build/base.js';
+import { enterCgroupScript, removeCgroup } from './cgroup.js';
+import { cableIn, setCable } from './network.js';
+import { findInit, findProcesses, signal, waitForEnd } from './processes.js';
+import { LAB_DIR, NETWORK, type HostSpec } from './settings.js';
+import { run } from './shell.js';
+import { until } from './wait.js';
+
+export interface ExecResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type MachineState = 'off' | 'cut' | 'on';
+
+/** One host: an overlay on the base tree, and a systemd-nspawn that runs a real systemd on it. */
+export class Machine {
+  readonly spec: HostSpec;
+  readonly folder: string;
+  /** The host's root as seen from this machine; writing here is writing on the host. */
+  readonly root: string;
+
+  constructor(spec: HostSpec) {
+    this.spec = spec;
+    this.folder = join(LAB_DIR, 'hosts', spec.name);
+    this.root = join(this.folder, 'root');
+  }
+
+  async mount(): Promise<void> {
+    const [upper, work] = [join(this.folder, 'upper'), join(this.folder, 'work')];
+    for (const each of [upper, work, this.root]) await mkdir(each, { recursive: true });
+    const options = `lowerdir=${BASE_DIR},upperdir=${upper},workdir=${work}`;
+    await run(['mount', '-t', 'overlay', 'overlay', '-o', options, this.root]);
+  }
+
+  async isMounted(): Promise<boolean> {
+    const mounts = await readFile('/proc/self/mounts', 'utf8');
+    return mounts.split('\n').some((line) => line.split(' ')[1] === this.root);
+  }
+
+  /** Ends the machine if it runs, unmounts it, and deletes all it ever wrote. */
+  async remove(): Promise<void> {
+    await this.kill();
+    // More than once when a lab that crashed was mounted over.
+    while (await this.isMounted()) await run(['umount', this.root]);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Starts the machine. `binds` are files of this machine shown read-only on the host. */
+  async start(binds: Readonly<Record<string, string>>): Promise<void> {
+    if ((await this.pid()) !== undefined) return;
+    // Left by a power loss; a new machine is to begin with an empty one.
+    await removeCgroup(this.spec.name);
+    const log = await open(join(this.folder, 'console.log'), 'a');
+    const nspawn = [
+      'systemd-nspawn',
+      '--quiet',
+      `--directory=${this.root}`,
+      `--machine=${this.spec.machine}`,
+      `--hostname=${this.spec.name}`,
+      `--network-bridge=${NETWORK.bridge}`,
+      '--register=no',
+      // Without a systemd on this machine there is nobody to ask for a scope.
+      ...(existsSync('/run/systemd/system') ? [] : ['--keep-unit']),
+      '--console=pipe',
+      '--link-journal=no',
+      '--resolv-conf=off',
+      '--timezone=off',
+      ...Object.entries(binds).map(([inside, outside]) => `--bind-ro=${outside}:${inside}`),
+      '--boot',
+    ];
+    const child = spawn('sh', ['-c', enterCgroupScript(this.spec.name), 'sh', ...nspawn], {
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+      env: { PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin' },
+    });
+    child.unref();
+    await log.close();
+    const pid = await until(`${this.spec.name} has an init`, 20, async () => {
+      const supervisor = await this.pid();
+      return supervisor !== undefined && (await findInit(supervisor)) !== undefined && supervisor;
+    });
+    await writeFile(join(this.folder, 'nspawn.pid'), `${pid}\n`);
+  }
+
+  /** Pid of the nspawn, found by its arguments: a file with a pid may be older than the machine's last boot. */
+  async pid(): Promise<number | undefined> {
+    const wanted = `--directory=${this.root}`;
+    const [pid] = await findProcesses((argv) => argv[0] === 'systemd-nspawn' && argv.includes(wanted));
+    return pid;
+  }
+
+  /** SIGKILL for the whole machine at once: to those who talk to it, a power loss. */
+  async kill(): Promise<void> {
+    const pid = await this.pid();
+    if (pid === undefined) return;
+    const init = await findInit(pid);
+    // The kernel ends everything else in there together with PID 1; nspawn then ends by itself.
+    signal(init ?? pid, 'SIGKILL');
+    await waitForEnd(pid, 5).catch(async () => {
+      signal(pid, 'SIGKILL');
+      await waitForEnd(pid, 10);
+    });
+    await removeCgroup(this.spec.name);
+  }
+
+  /** An orderly shutdown: every service is stopped first. */
+  async poweroff(): Promise<void> {
+    const pid = await this.pid();
+    if (pid === undefined) return;
+    signal(pid, 'SIGTERM');
+    await waitForEnd(pid, 120);
+    await removeCgroup(this.spec.name);
+  }
+
+  async cut(): Promise<void> {
+    await setCable(this.spec.machine, 'down');
+  }
+
+  async heal(): Promise<void> {
+    await setCable(this.spec.machine, 'up');
+  }
+
+  async state(): Promise<MachineState> {
+    if ((await this.pid()) === undefined) return 'off';
+    return (await cableIn(this.spec.machine)) ? 'on' : 'cut';
+  }
+
+  /** The command line that runs `argv` as root on the host, past SSH: works on a host that is cut off. */
+  async enter(argv: readonly string[]): Promise<string[]> {
+    const pid = await this.pid();
+    const init = pid === undefined ? undefined : await findInit(pid);
+    if (init === undefined) throw new Error(`${this.spec.name} is off`);
+    const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup', '--root', '--wd'];
+    const environment = [
+      'env',
+      '-i',
+      'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      'HOME=/root',
+    ];
+    return ['nsenter', `--target=${init}`, ...namespaces, '--', ...environment, ...argv];
+  }
+
+  async exec(argv: readonly string[], options: { readonly input?: string } = {}): Promise<ExecResult> {
+    const [file = '', ...args] = await this.enter(argv);
+    const stdin = options.input === undefined ? ({ stdin: 'ignore' } as const) : { input: options.input };
+    const result = await execa(file, args, { ...stdin, reject: false, stripFinalNewline: false });
+    return { exitCode: result.exitCode ?? -1, stdout: result.stdout, stderr: result.stderr };
+  }
+
+  /** Like exec, for what must not fail. */
+  async must(argv: readonly string[], options: { readonly input?: string } = {}): Promise<string> {
+    const result = await this.exec(argv, options);
+    if (result.exitCode === 0) return result.stdout;
+    throw new Error(
+      `${this.spec.name}: ${argv.join(' ')} ended with ${result.exitCode}: ${result.stderr.trim()}`,
+    );
+  }
+}

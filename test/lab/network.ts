@@ -1,0 +1,36 @@
+import { access } from 'node:fs/promises';
+import { NETWORK } from './settings.js';
+import { run } from './shell.js';
+
+const exists = (link: string): Promise<boolean> =>
+  access(`/sys/class/net/${link}`).then(
+    () => true,
+    () => false,
+  );
+
+/** Makes the lab's bridge, with an address for this machine: the bastion's. */
+export const createBridge = async (): Promise<void> => {
+  const { bridge, gateway, prefix } = NETWORK;
+  if (!(await exists(bridge))) await run(['ip', 'link', 'add', bridge, 'type', 'bridge']);
+  await run(['ip', 'address', 'replace', `${gateway}/${prefix}`, 'dev', bridge]);
+  await run(['ip', 'link', 'set', bridge, 'up']);
+};
+
+export const deleteBridge = async (): Promise<void> => {
+  if (await exists(NETWORK.bridge)) await run(['ip', 'link', 'delete', NETWORK.bridge]);
+};
+
+/** This machine's end of a host's network pair, as nspawn names it. */
+const pairOf = (machine: string): string => `vb-${machine}`;
+
+/** Pulls (or puts back) the network cable of a machine. */
+export const setCable = async (machine: string, state: 'up' | 'down'): Promise<void> => {
+  await run(['ip', 'link', 'set', pairOf(machine), state]);
+};
+
+/** True when the cable is in. Read from the flags: the state of the carrier comes later. */
+export const cableIn = async (machine: string): Promise<boolean> => {
+  const text = await run(['ip', '-j', 'link', 'show', pairOf(machine)]);
+  const [link] = JSON.parse(text) as { flags?: string[] }[];
+  return link?.flags?.includes('UP') ?? false;
+};

@@ -1,0 +1,88 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LAB_DIR } from './settings.js';
+import { run } from './shell.js';
+
+/** A certificate and its private key, as PEM. */
+export interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface LeafRequest {
+  readonly ca: string;
+  readonly name: string;
+  readonly commonName: string;
+  readonly organization?: string;
+  readonly sans?: readonly string[];
+  readonly usage: readonly ('serverAuth' | 'clientAuth')[];
+}
+
+/** Private: root only. */
+export const PKI_FOLDER = join(LAB_DIR, 'pki');
+/** An empty configuration: the machine's own one adds extensions that would stand there twice. */
+export const OPENSSL_CONFIG = join(PKI_FOLDER, 'openssl.cnf');
+
+const certificate = (name: string): string => join(PKI_FOLDER, `${name}.crt`);
+const privateKey = (name: string): string => join(PKI_FOLDER, `${name}.key`);
+
+/** The lab's own authorities (all but the issuing by cfssl), made with openssl and kept in the lab's folder. */
+export const preparePki = async (): Promise<void> => {
+  await mkdir(PKI_FOLDER, { recursive: true, mode: 0o700 });
+  await writeFile(OPENSSL_CONFIG, '[req]\ndistinguished_name = dn\n[dn]\n');
+};
+
+const make = async (
+  name: string,
+  subject: string,
+  days: number,
+  extensions: readonly string[],
+  ca?: string,
+): Promise<void> => {
+  await run([
+    ...['openssl', 'req', '-x509', '-config', OPENSSL_CONFIG, '-days', String(days), '-subj', subject],
+    ...[
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-noenc',
+      '-keyout',
+      privateKey(name),
+      '-out',
+      certificate(name),
+    ],
+    ...(ca === undefined ? [] : ['-CA', certificate(ca), '-CAkey', privateKey(ca)]),
+    ...extensions.flatMap((extension) => ['-addext', extension]),
+  ]);
+};
+
+export const readPair = async (name: string): Promise<Pair> => ({
+  cert: await readFile(certificate(name), 'utf8'),
+  key: await readFile(privateKey(name), 'utf8'),
+});
+
+export const createCa = async (name: string, commonName: string): Promise<Pair> => {
+  await make(name, `/CN=${commonName}`, 3650, [
+    'basicConstraints=critical,CA:TRUE',
+    'keyUsage=critical,keyCertSign,cRLSign,digitalSignature',
+    'subjectKeyIdentifier=hash',
+  ]);
+  return readPair(name);
+};
+
+const sanOf = (name: string): string => (/^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`);
+
+export const createLeaf = async (leaf: LeafRequest): Promise<Pair> => {
+  const subject = `${leaf.organization === undefined ? '' : `/O=${leaf.organization}`}/CN=${leaf.commonName}`;
+  const extensions = [
+    'basicConstraints=critical,CA:FALSE',
+    'keyUsage=critical,digitalSignature',
+    `extendedKeyUsage=${leaf.usage.join(',')}`,
+    'subjectKeyIdentifier=hash',
+    'authorityKeyIdentifier=keyid',
+    ...(leaf.sans ? [`subjectAltName=${leaf.sans.map(sanOf).join(',')}`] : []),
+  ];
+  await make(leaf.name, subject, 365, extensions, leaf.ca);
+  return readPair(leaf.name);
+};

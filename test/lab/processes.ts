@@ -1,0 +1,45 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { until } from './wait.js';
+
+const readOr = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
+
+/** Pids of this machine's processes whose arguments satisfy the test. */
+export const findProcesses = async (test: (argv: readonly string[]) => boolean): Promise<number[]> => {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const argv = (await readOr(`/proc/${name}/cmdline`)).split('\0').slice(0, -1);
+    if (argv.length > 0 && test(argv)) found.push(Number(name));
+  }
+  return found;
+};
+
+/** The child that is PID 1 of its own world: the init of a container, seen from outside. */
+export const findInit = async (parent: number): Promise<number | undefined> => {
+  const children = (await readOr(`/proc/${parent}/task/${parent}/children`)).trim().split(/\s+/);
+  for (const child of children.filter((each) => each !== '')) {
+    const [, pids] = /^NSpid:\s+(.*)$/m.exec(await readOr(`/proc/${child}/status`)) ?? [];
+    const inside = pids?.split(/\s+/) ?? [];
+    if (inside.length > 1 && inside.at(-1) === '1') return Number(child);
+  }
+  return undefined;
+};
+
+/** Sends a signal to one process; quiet when it is gone already. */
+export const signal = (pid: number, name: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+};
+
+/** A process that is gone, or only waits for its parent to take note (a zombie). */
+const hasEnded = async (pid: number): Promise<boolean> => {
+  const [, state] = /^State:\s+(\S)/m.exec(await readOr(`/proc/${pid}/status`)) ?? [];
+  return state === undefined || state === 'Z';
+};
+
+export const waitForEnd = async (pid: number, seconds: number): Promise<void> => {
+  await until(`process ${pid} ends`, seconds, () => hasEnded(pid), 50);
+};
