@@ -16,7 +16,10 @@ const secretRef = z
   .describe('A secret by reference: read from a file, an environment variable, or what a command prints.');
 
 const hostSet = z.strictObject({
-  hosts: z.string().min(1).describe('Host expression, as ClusterShell and cumin write it: kubemaster[1001-1003].example.net'),
+  hosts: z
+    .string()
+    .min(1)
+    .describe('Host expression, as ClusterShell and cumin write it: kubemaster[1001-1003].example.net'),
 });
 
 const service = z.union([
@@ -40,7 +43,10 @@ export const clusterFileSchema = z.strictObject({
   nodes: hostSet.optional(),
   ssh: z
     .strictObject({
-      transport: z.enum(['ssh2', 'openssh']).default('ssh2').describe('openssh runs the system ssh: certificates, hardware keys, Match rules.'),
+      transport: z
+        .enum(['ssh2', 'openssh'])
+        .default('ssh2')
+        .describe('openssh runs the system ssh: certificates, hardware keys, Match rules.'),
       config: file.optional().describe('OpenSSH client configuration. Default: ~/.ssh/config'),
       user: z.string().optional(),
       port: z.int().min(1).max(65535).optional(),
@@ -57,7 +63,10 @@ export const clusterFileSchema = z.strictObject({
     ca: file.optional(),
     cert: file.optional(),
     key: file.optional(),
-    serverName: z.string().optional().describe('The name that the etcd certificates carry, when it is not that of the endpoint.'),
+    serverName: z
+      .string()
+      .optional()
+      .describe('The name that the etcd certificates carry, when it is not that of the endpoint.'),
     user: z.string().optional(),
     password: secretRef.optional(),
     prefix: z.string().startsWith('/').default('/certroll').describe('Where the key registry is kept.'),
@@ -83,8 +92,14 @@ export const clusterFileSchema = z.strictObject({
       mode: z.enum(['per-host', 'shared']).default('per-host'),
       algorithm: algorithm.default('rsa-2048'),
       ttl: duration.default('365d').describe('Wished-for life of a new key, when an issuer certifies it.'),
-      bundle: z.string().optional().describe('Which --service-account-key-file holds the published keys, when there are several.'),
-      certificate: z.string().optional().describe('Where the certificate of the signing key lies, when no flag names it.'),
+      bundle: z
+        .string()
+        .optional()
+        .describe('Which --service-account-key-file holds the published keys, when there are several.'),
+      certificate: z
+        .string()
+        .optional()
+        .describe('Where the certificate of the signing key lies, when no flag names it.'),
       probe: z
         .strictObject({ namespace: z.string(), name: z.string() })
         .default({ namespace: 'kube-system', name: 'default' })
@@ -93,7 +108,12 @@ export const clusterFileSchema = z.strictObject({
     .prefault({}),
   issuer: z
     .discriminatedUnion('type', [
-      z.strictObject({ type: z.literal('local-ca'), cert: file, key: file, passphrase: secretRef.optional() }),
+      z.strictObject({
+        type: z.literal('local-ca'),
+        cert: file,
+        key: file,
+        passphrase: secretRef.optional(),
+      }),
       z.strictObject({
         type: z.literal('cfssl'),
         url: z.url(),
@@ -110,7 +130,9 @@ export const clusterFileSchema = z.strictObject({
   services: z
     .strictObject({
       apiserver: service.default({ systemd: 'kube-apiserver.service' }),
-      controllerManager: z.union([service, z.literal(false)]).default({ systemd: 'kube-controller-manager.service' }),
+      controllerManager: z
+        .union([service, z.literal(false)])
+        .default({ systemd: 'kube-controller-manager.service' }),
     })
     .prefault({}),
   restart: z
@@ -126,7 +148,11 @@ export const clusterFileSchema = z.strictObject({
     .strictObject({
       renewBefore: duration.default('30d'),
       clockSkew: duration.default('10s'),
-      freeSpace: z.int().min(0).default(10_000_000).describe('Bytes that must be free beside the files that are written.'),
+      freeSpace: z
+        .int()
+        .min(0)
+        .default(10_000_000)
+        .describe('Bytes that must be free beside the files that are written.'),
     })
     .prefault({}),
 });

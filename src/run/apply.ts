@@ -40,7 +40,11 @@ const enter = async (name: string | undefined, options: ApplyOptions): Promise<S
 };
 
 /** Journals, applies and verifies one entry. */
-const applyEntry = async (entry: PlanEntry, lock: HeldLock | undefined, options: ApplyOptions): Promise<void> => {
+const applyEntry = async (
+  entry: PlanEntry,
+  lock: HeldLock | undefined,
+  options: ApplyOptions,
+): Promise<void> => {
   const { journal, emit } = options;
   const host = hostOfEntry(entry);
   const what = { id: entry.id, text: describeEntry(entry), ...(host === undefined ? {} : { host }) };
@@ -49,7 +53,8 @@ const applyEntry = async (entry: PlanEntry, lock: HeldLock | undefined, options:
     ...options.context,
     lock,
     signal,
-    progress: (text, on) => emit({ type: 'progress', id: entry.id, text, ...(on === undefined ? {} : { host: on }) }),
+    progress: (text, on) =>
+      emit({ type: 'progress', id: entry.id, text, ...(on === undefined ? {} : { host: on }) }),
   };
   signal.throwIfAborted();
   await journal.write({ type: 'start', ...what });

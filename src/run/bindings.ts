@@ -21,7 +21,9 @@ export class RunBindings implements KeyBindings {
   resolve(ref: KeyRef): { readonly kid: string; readonly publicKeyPem: string } {
     const publicKeyPem = this.#publicKeys.get(ref);
     if (publicKeyPem === undefined) {
-      throw new CertrollError(`'${ref}' is used before it exists: a defect of the plan`, { code: 'run.unbound-key' });
+      throw new CertrollError(`'${ref}' is used before it exists: a defect of the plan`, {
+        code: 'run.unbound-key',
+      });
     }
     return { kid: kidOf(publicKeyPem), publicKeyPem };
   }
@@ -29,6 +31,10 @@ export class RunBindings implements KeyBindings {
   /** A predicted world with its symbols replaced by the kids they were bound to, to be compared with an observed one. */
   resolveLoaded(loaded: Loaded): Loaded {
     const kid = (ref: KeyRef): string => this.resolve(ref).kid;
-    return { ...loaded, signs: loaded.signs === undefined ? undefined : kid(loaded.signs), verifies: loaded.verifies.map(kid) };
+    return {
+      ...loaded,
+      signs: loaded.signs === undefined ? undefined : kid(loaded.signs),
+      verifies: loaded.verifies.map(kid),
+    };
   }
 }

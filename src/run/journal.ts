@@ -30,7 +30,12 @@ const append = async (file: FileHandle, line: JournalLine, now: Date): Promise<v
 };
 
 /** Begins the journal of a run: STATE/CLUSTER/RUN.jsonl, readable by its owner only. Throws `journal.unwritable`. */
-export const openJournal = async (stateDir: string, cluster: string, run: string, now: () => Date): Promise<Journal> => {
+export const openJournal = async (
+  stateDir: string,
+  cluster: string,
+  run: string,
+  now: () => Date,
+): Promise<Journal> => {
   const path = join(stateDir, cluster, `${run}.jsonl`);
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -13,7 +13,12 @@ const refuse = (host: string, code: string, text: string, hint: string): Certrol
   new CertrollError(`${host}: ${text}`, { code, exit: EXIT.refused, host, hint });
 
 /** Clocks and disks of the hosts, as they were observed. */
-const checkHosts = async (plan: Plan, doors: Doors, observation: Observation, limits: PreflightLimits): Promise<void> => {
+const checkHosts = async (
+  plan: Plan,
+  doors: Doors,
+  observation: Observation,
+  limits: PreflightLimits,
+): Promise<void> => {
   for (const [name, offset] of observation.clockOffsetMs) {
     if (Math.abs(offset) <= limits.clockSkewMs) continue;
     throw refuse(
@@ -33,23 +38,41 @@ const checkHosts = async (plan: Plan, doors: Doors, observation: Observation, li
       const facts = await doors.host(name).readFacts({ freeSpaceOf: [...paths] });
       for (const [folder, free] of facts.freeBytes) {
         if (free >= limits.freeBytes) continue;
-        throw refuse(name, 'preflight.disk', `${folder} has ${free} bytes free, fewer than ${limits.freeBytes}`, 'Make room there, then run again.');
+        throw refuse(
+          name,
+          'preflight.disk',
+          `${folder} has ${free} bytes free, fewer than ${limits.freeBytes}`,
+          'Make room there, then run again.',
+        );
       }
     }),
   );
 };
 
 /** What must be so before the first change: clocks, disk space, an issuer that can issue, etcd with a quorum, ready apiservers. */
-export const preflight = async (plan: Plan, doors: Doors, observation: Observation, limits: PreflightLimits, now: Date): Promise<void> => {
+export const preflight = async (
+  plan: Plan,
+  doors: Doors,
+  observation: Observation,
+  limits: PreflightLimits,
+  now: Date,
+): Promise<void> => {
   if (plan.entries.length === 0) return;
   await checkHosts(plan, doors, observation, limits);
   await doors.store.checkQuorum();
-  const certifies = changesOf(plan).some((change) => change.kind === 'write-file' && change.content.type === 'certificate');
+  const certifies = changesOf(plan).some(
+    (change) => change.kind === 'write-file' && change.content.type === 'certificate',
+  );
   if (certifies) await doors.issuer?.check(now);
   for (const name of doors.apiHosts) {
     const { ready, detail } = await doors.api(name).readyz();
     if (!ready) {
-      throw refuse(name, 'preflight.not-ready', `its kube-apiserver is not ready: ${detail}`, 'Restarting another one now could leave none. Mend it first, then run again.');
+      throw refuse(
+        name,
+        'preflight.not-ready',
+        `its kube-apiserver is not ready: ${detail}`,
+        'Restarting another one now could leave none. Mend it first, then run again.',
+      );
     }
   }
 };

@@ -11,10 +11,14 @@ const missing = (expected: readonly string[], found: readonly string[]): readonl
 const compare = (process: string, where: string, expected: Loaded, found: Loaded): readonly string[] => {
   const differences: string[] = [];
   if (expected.signs !== found.signs) {
-    differences.push(`${process} ${where} signs with ${found.signs ?? 'an unknown key'}, not ${expected.signs ?? 'none'}`);
+    differences.push(
+      `${process} ${where} signs with ${found.signs ?? 'an unknown key'}, not ${expected.signs ?? 'none'}`,
+    );
   }
-  for (const key of missing(expected.verifies, found.verifies)) differences.push(`${process} ${where} does not verify with ${key}`);
-  for (const key of missing(found.verifies, expected.verifies)) differences.push(`${process} ${where} verifies with ${key}, which was not planned`);
+  for (const key of missing(expected.verifies, found.verifies))
+    differences.push(`${process} ${where} does not verify with ${key}`);
+  for (const key of missing(found.verifies, expected.verifies))
+    differences.push(`${process} ${where} verifies with ${key}, which was not planned`);
   return differences;
 };
 
@@ -29,7 +33,12 @@ export const differences = (predicted: World, observed: World, bindings: RunBind
       const disk = (state: Pick<Loaded, 'signs' | 'verifies'>): Loaded => ({ ...state, how: 'unknown' });
       return [
         ...compare(id, 'in memory', bindings.resolveLoaded(service.loaded), seen.loaded),
-        ...compare(id, 'on disk', bindings.resolveLoaded(disk(onDisk(host, service))), disk(onDisk(seenHost, seen))),
+        ...compare(
+          id,
+          'on disk',
+          bindings.resolveLoaded(disk(onDisk(host, service))),
+          disk(onDisk(seenHost, seen)),
+        ),
       ];
     }),
   );
@@ -37,10 +46,15 @@ export const differences = (predicted: World, observed: World, bindings: RunBind
 /** Throws `verify.world` unless the observed world is the predicted one and every edge of it holds. */
 export const verifyWorld = (predicted: World, observed: World, bindings: RunBindings): void => {
   const found = differences(predicted, observed, bindings);
-  const broken = brokenEdges(observed).map((edge) => `a token of ${edge.presenter} signed with ${edge.key} is refused by ${edge.verifier}`);
+  const broken = brokenEdges(observed).map(
+    (edge) => `a token of ${edge.presenter} signed with ${edge.key} is refused by ${edge.verifier}`,
+  );
   if (found.length + broken.length === 0) return;
-  throw new CertrollError(`all changes were made, and the cluster is not as predicted: ${[...broken, ...found].join('; ')}`, {
-    code: 'verify.world',
-    hint: 'Something else changed it meanwhile (puppet, confd, another operator). Look at certroll status, then run again.',
-  });
+  throw new CertrollError(
+    `all changes were made, and the cluster is not as predicted: ${[...broken, ...found].join('; ')}`,
+    {
+      code: 'verify.world',
+      hint: 'Something else changed it meanwhile (puppet, confd, another operator). Look at certroll status, then run again.',
+    },
+  );
 };

@@ -14,7 +14,8 @@ export interface KeyLayout {
   readonly stagedCertificate: string | undefined;
 }
 
-const STAGED = '.certroll-next';
+/** Ending of a file that waits beside the live one to be installed. */
+export const STAGED = '.certroll-next';
 
 export const apiserverOf = (host: HostState): ServiceState => {
   const apiserver = host.services.get('kube-apiserver');
@@ -40,7 +41,9 @@ const ownCertificate = (host: HostState, apiserver: ServiceState): string | unde
   });
 };
 
-const beside = (signingFile: string): string => `${signingFile.replace(/\.(key|pem)$/, '')}.crt`;
+/** Where the certificate of a signing key lies when nothing says so. */
+export const besideSigningFile = (signingFile: string): string =>
+  `${signingFile.replace(/\.(key|pem)$/, '')}.crt`;
 
 const bundleOf = (
   host: HostState,
@@ -87,7 +90,9 @@ export const layoutOf = (host: HostState, site: Site): KeyLayout => {
     );
   }
   const certificateFile =
-    site.certificate ?? ownCertificate(host, apiserver) ?? (site.certified ? beside(signingFile) : undefined);
+    site.certificate ??
+    ownCertificate(host, apiserver) ??
+    (site.certified ? besideSigningFile(signingFile) : undefined);
   return {
     signingFile,
     certificateFile: site.certified ? certificateFile : undefined,

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { CertrollError, EXIT } from '../core/errors.js';
+import { addCookbookCommands } from './commands/cookbook.js';
+import { addLockCommands } from './commands/lock.js';
+import { addRunCommands } from './commands/run.js';
+import { addStatusCommand } from './commands/status.js';
+
+const version = (): string => {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+};
+
+/** The whole command line. Commands load what they need when they run, so that --help and --version stay quick. */
+export const program = (): Command => {
+  const root = new Command('certroll')
+    .description(
+      'Rotates the keys and certificates of a Kubernetes control plane without a moment of refused trust.',
+    )
+    .version(version(), '-V, --version')
+    .exitOverride()
+    .showHelpAfterError('(certroll --help shows what there is)')
+    .option('--debug', 'show the causes of an error')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  certroll plan rotate-sa-keys -c prod.yaml          what a rotation would change; changes nothing
+  certroll run rotate-sa-keys -c prod.yaml           shows the plan, asks, then runs it
+  certroll run rotate-sa-keys -c prod.yaml --yes     from cron: runs only what is due
+  certroll status -c prod.yaml                       who signs with what, and who accepts it
+  certroll lock show -c prod.yaml                    who holds the restart lock
+
+Exit status: 0 done or nothing to do · 1 failed · 2 usage, cluster file or cookbook wrong · 3 findings or changes
+pending (dry run) · 4 refused by proof or gate · 5 lock not had in time · 6 outcome unknown · 7 waiting`,
+    );
+  addRunCommands(root);
+  addStatusCommand(root);
+  addCookbookCommands(root);
+  addLockCommands(root);
+  return root;
+};
+
+const report = async (thrown: unknown, debug: boolean): Promise<number> => {
+  // Commander has printed its own message by now.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
+  const { renderError } = await import('../report/errors.js');
+  process.stderr.write(`${renderError(thrown, { color: process.stderr.isTTY, debug })}\n`);
+  return thrown instanceof CertrollError ? thrown.exit : EXIT.failed;
+};
+
+/** Runs the command line; resolves to the exit status. */
+export const main = async (argv: readonly string[]): Promise<number> => {
+  const root = program();
+  try {
+    await root.parseAsync(argv);
+    return typeof process.exitCode === 'number' ? process.exitCode : EXIT.done;
+  } catch (thrown) {
+    return report(thrown, root.opts<{ debug?: boolean }>().debug === true);
+  }
+};

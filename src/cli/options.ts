@@ -1,0 +1,17 @@
+import { Option } from 'commander';
+
+/** Which cluster a command is about. */
+export const clusterOption = (): Option =>
+  new Option('-c, --cluster <file>', 'the cluster file').env('CERTROLL_CLUSTER').makeOptionMandatory();
+
+/** Folders of the user's own cookbooks, searched before the shipped ones. */
+export const cookbookDirOption = (): Option =>
+  new Option('--cookbook-dir <folder>', 'a folder of your own cookbooks; may be given several times')
+    .env('CERTROLL_COOKBOOKS')
+    .argParser((value: string, before: readonly string[] | undefined) => [
+      ...(before ?? []),
+      ...value.split(':'),
+    ])
+    .default([] as readonly string[], './cookbooks');
+
+export const jsonOption = (): Option => new Option('--json', 'machine-readable output on standard output');

@@ -1,0 +1,231 @@
+import type { Doors } from '../changes/change.js';
+import { readRegistry } from '../changes/registry.js';
+import { CertrollError } from '../core/errors.js';
+import { canonicalPem, kidOf, readVerificationKeys } from '../pem/keys.js';
+import type { FileFact, HostFacts, ServiceFact, ServiceSpec } from '../hosts/host.js';
+import { parseApiserverFlags, parseControllerManagerFlags } from '../kube/flags.js';
+import type { ServiceAccountRef } from '../kube/api-server.js';
+import { STAGED, besideSigningFile } from '../steps/sa-keys/layout.js';
+import type {
+  CertificateState,
+  FileState,
+  HostState,
+  KeyRef,
+  Loaded,
+  ServiceName,
+  ServiceState,
+  World,
+} from '../trust/world.js';
+
+export interface ObserveOptions {
+  readonly cluster: string;
+  readonly hosts: readonly string[];
+  readonly doors: Doors;
+  readonly services: (host: string) => Readonly<Partial<Record<ServiceName, ServiceSpec>>>;
+  readonly registryPrefix: string;
+  readonly probe: ServiceAccountRef;
+  /** `serviceAccounts.certificate` of the cluster file. */
+  readonly certificate: string | undefined;
+  readonly now: () => Date;
+  readonly progress: (text: string, host?: string) => void;
+}
+
+export interface Observation {
+  readonly world: World;
+  /** Host's clock minus the bastion's, milliseconds. */
+  readonly clockOffsetMs: ReadonlyMap<string, number>;
+  /** What could not be seen the best way, for people. */
+  readonly notes: readonly string[];
+}
+
+/** What of one host's files and processes was read, before the apiservers were asked. */
+interface HostReading {
+  readonly name: string;
+  readonly facts: HostFacts;
+  readonly files: HostFacts['files'];
+  readonly flags: Flags;
+}
+
+interface Flags {
+  readonly signing: Partial<Record<ServiceName, string>>;
+  readonly verification: readonly string[];
+  /** Every certificate file that any flag names. */
+  readonly certificates: readonly string[];
+}
+
+const PROBE_TTL_SECONDS = 600;
+
+const argvOf = (facts: HostFacts, service: ServiceName): readonly string[] | undefined => {
+  const fact = facts.services.get(service);
+  return fact?.running ? fact.argv : undefined;
+};
+
+const flagsOf = (facts: HostFacts): Flags => {
+  const apiserverArgv = argvOf(facts, 'kube-apiserver');
+  const managerArgv = argvOf(facts, 'kube-controller-manager');
+  const apiserver = apiserverArgv && parseApiserverFlags(apiserverArgv);
+  const manager = managerArgv && parseControllerManagerFlags(managerArgv);
+  return {
+    signing: {
+      ...(apiserver?.signingKeyFile !== undefined && { 'kube-apiserver': apiserver.signingKeyFile }),
+      ...(manager?.privateKeyFile !== undefined && { 'kube-controller-manager': manager.privateKeyFile }),
+    },
+    verification: apiserver?.keyFiles ?? [],
+    certificates: [...(apiserver?.certificateFiles ?? []), ...(manager?.certificateFiles ?? [])],
+  };
+};
+
+/** Two round trips: first the processes, whose flags say which files to read in the second. */
+const readHost = async (name: string, options: ObserveOptions): Promise<HostReading> => {
+  const host = options.doors.host(name);
+  options.progress('reading its processes', name);
+  const facts = await host.readFacts({ services: options.services(name) as Record<string, ServiceSpec> });
+  const flags = flagsOf(facts);
+  const signing = [...new Set(Object.values(flags.signing))];
+  const beside = signing.map(besideSigningFile);
+  const configured = options.certificate === undefined ? [] : [options.certificate];
+  const publicFiles = [...new Set([...flags.verification, ...beside, ...configured])];
+  options.progress('reading its keys and certificates', name);
+  const { files } = await host.readFacts({
+    privateKeys: [...signing, ...signing.map((path) => path + STAGED)],
+    publicFiles: [...publicFiles, ...publicFiles.map((path) => path + STAGED), ...flags.certificates].filter(
+      (path) => !signing.includes(path),
+    ),
+  });
+  return { name, facts, files, flags };
+};
+
+const certificateOf = (content: string): CertificateState | undefined => {
+  const certificates = readVerificationKeys(content).keys.filter((key) => key.certificate);
+  const soonest = certificates.sort(
+    (a, b) => Number(a.certificate?.notAfter) - Number(b.certificate?.notAfter),
+  )[0];
+  return soonest?.certificate && { key: soonest.kid, notAfter: soonest.certificate.notAfter };
+};
+
+/** What a file holds as its consumer reads it; collects the public keys seen. */
+const fileState = (
+  fact: FileFact & { exists: true },
+  isPrivate: boolean,
+  seen: Map<KeyRef, string>,
+): FileState => {
+  if (fact.publicKeyPem !== undefined) {
+    const kid = kidOf(fact.publicKeyPem);
+    seen.set(kid, canonicalPem(fact.publicKeyPem));
+    return { signingKey: kid, verificationKeys: [kid], problems: [] };
+  }
+  if (isPrivate) return { verificationKeys: [], problems: ['openssl cannot read a private key from it'] };
+  const content = fact.content ?? '';
+  const { keys, problems } = readVerificationKeys(content);
+  for (const key of keys) seen.set(key.kid, key.publicKeyPem);
+  const certificate = certificateOf(content);
+  return {
+    verificationKeys: keys.map((key) => key.kid),
+    ...(certificate && { certificate }),
+    problems: problems.map((problem) => `line ${problem.line}: ${problem.text}`),
+  };
+};
+
+/** Whether the process started after the file's last change: then it has loaded what the file holds now. */
+const startedAfter = (service: ServiceFact, files: HostFacts['files'], paths: readonly string[]): boolean =>
+  service.running &&
+  paths.every((path) => {
+    const file = files.get(path);
+    return file?.exists === true && file.changedAtMs < service.startedAtMs;
+  });
+
+/** What a process must have loaded, judged by its start time and its files alone. */
+const loadedByStart = (state: ServiceState, host: HostState, reading: HostReading): Loaded => {
+  const fact = reading.facts.services.get(state.service);
+  const paths = [...state.verificationFiles, ...(state.signingFile === undefined ? [] : [state.signingFile])];
+  if (!fact || !startedAfter(fact, reading.files, paths))
+    return { signs: undefined, verifies: [], how: 'unknown' };
+  return {
+    signs: state.signingFile === undefined ? undefined : host.files.get(state.signingFile)?.signingKey,
+    verifies: state.verificationFiles.flatMap((path) => host.files.get(path)?.verificationKeys ?? []),
+    how: 'process-start',
+  };
+};
+
+/** What the live apiserver says of itself: its own key list, and the kid of a token it mints. */
+const loadedByAsking = async (
+  name: string,
+  options: ObserveOptions,
+  seen: Map<KeyRef, string>,
+): Promise<Loaded | undefined> => {
+  const api = options.doors.api(name);
+  options.progress('asking its kube-apiserver for its keys', name);
+  try {
+    const [jwks, minted] = await Promise.all([api.jwks(), api.mintToken(options.probe, PROBE_TTL_SECONDS)]);
+    for (const [kid, pem] of jwks) seen.set(kid, canonicalPem(pem));
+    return { signs: minted.kid, verifies: [...jwks.keys()], how: 'jwks' };
+  } catch (thrown) {
+    // Some clusters serve no key list, or not to us; then start times have to do. Anything else is a failure.
+    if (
+      thrown instanceof CertrollError &&
+      (thrown.code === 'kube.forbidden' || thrown.code === 'kube.answer')
+    )
+      return undefined;
+    throw thrown;
+  }
+};
+
+const observeHost = async (
+  reading: HostReading,
+  options: ObserveOptions,
+  seen: Map<KeyRef, string>,
+  notes: string[],
+): Promise<HostState> => {
+  const signing = new Set(Object.values(reading.flags.signing));
+  const files = new Map<string, FileState>();
+  for (const [path, fact] of reading.files) {
+    const isPrivate = signing.has(path) || [...signing].some((key) => path === key + STAGED);
+    if (fact.exists) files.set(path, fileState(fact, isPrivate, seen));
+  }
+  let host: HostState = { name: reading.name, files, services: new Map() };
+  for (const service of ['kube-apiserver', 'kube-controller-manager'] as const) {
+    if (!reading.facts.services.get(service)?.running) continue;
+    const verificationFiles = service === 'kube-apiserver' ? reading.flags.verification : [];
+    const blank: ServiceState = {
+      service,
+      signingFile: reading.flags.signing[service],
+      verificationFiles,
+      loaded: { signs: undefined, verifies: [], how: 'unknown' },
+    };
+    const asked =
+      service === 'kube-apiserver' ? await loadedByAsking(reading.name, options, seen) : undefined;
+    const loaded = asked ?? loadedByStart(blank, host, reading);
+    if (service === 'kube-apiserver' && !asked) {
+      notes.push(
+        `${reading.name}: kube-apiserver does not tell its keys; judged by when it started (${loaded.how})`,
+      );
+    }
+    host = { ...host, services: new Map(host.services).set(service, { ...blank, loaded }) };
+  }
+  return host;
+};
+
+/** Observes the whole world. Changes nothing. Throws the errors of the doors: what cannot be seen is never taken as well. */
+export const observe = async (options: ObserveOptions): Promise<Observation> => {
+  const registry = await readRegistry(options.doors.store, options.registryPrefix, options.cluster);
+  const readings = await Promise.all(options.hosts.map(async (name) => readHost(name, options)));
+  const publicKeys = new Map<KeyRef, string>(
+    registry.records.map((record) => [record.key, record.publicKeyPem]),
+  );
+  const notes: string[] = [];
+  const hosts = await Promise.all(
+    readings.map(async (reading) => observeHost(reading, options, publicKeys, notes)),
+  );
+  return {
+    world: {
+      cluster: options.cluster,
+      now: options.now(),
+      hosts: new Map(hosts.map((host) => [host.name, host])),
+      keys: new Map(registry.records.map((record) => [record.key, record])),
+      rotation: registry.rotation,
+      publicKeys,
+    },
+    clockOffsetMs: new Map(readings.map((reading) => [reading.name, reading.facts.clockOffsetMs])),
+    notes,
+  };
+};
