@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { run } from './shell.js';
+import { until } from './wait.js';
 
 /**
  * Each machine gets control groups of its own. Without them, on a machine that does not run systemd, all
@@ -26,17 +27,20 @@ export const enterCgroupScript = (host: string): string =>
     'exec "$@"',
   ].join('\n');
 
-/** Removes a host's groups, the innermost first. Nothing runs in them any more. */
-export const removeCgroup = async (host: string): Promise<void> => {
-  for (const tree of trees()) {
-    const group = `${tree}/${PARENT}/${host}`;
+/** Removes a group and those in it, the innermost first. A process that has just ended keeps its group for a moment. */
+const remove = async (group: string): Promise<void> => {
+  await until(`the control group ${group} is empty`, 20, async () => {
     if (existsSync(group)) await run(['find', group, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';']);
-  }
+    return !existsSync(group);
+  });
+};
+
+/** Removes a host's groups. Nothing runs in them any more. */
+export const removeCgroup = async (host: string): Promise<void> => {
+  await Promise.all(trees().map((tree) => remove(`${tree}/${PARENT}/${host}`)));
 };
 
 /** Removes the parent of all groups, once the lab is down. */
 export const removeCgroups = async (): Promise<void> => {
-  for (const tree of trees()) {
-    if (existsSync(`${tree}/${PARENT}`)) await run(['rmdir', `${tree}/${PARENT}`]);
-  }
+  await Promise.all(trees().map((tree) => remove(`${tree}/${PARENT}`)));
 };

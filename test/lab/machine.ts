@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { BASE_DIR } from './build/base.js';
 import { enterCgroupScript, removeCgroup } from './cgroup.js';
-import { cableIn, setCable } from './network.js';
+import { cableIn, removeCable, setCable } from './network.js';
 import { findInit, findProcesses, signal, waitForEnd } from './processes.js';
 import { LAB_DIR, NETWORK, type HostSpec } from './settings.js';
 import { run } from './shell.js';
@@ -25,17 +25,19 @@ export class Machine {
   readonly folder: string;
   /** The host's root as seen from this machine; writing here is writing on the host. */
   readonly root: string;
+  readonly #upper: string;
 
   constructor(spec: HostSpec) {
     this.spec = spec;
     this.folder = join(LAB_DIR, 'hosts', spec.name);
     this.root = join(this.folder, 'root');
+    this.#upper = join(this.folder, 'upper');
   }
 
   async mount(): Promise<void> {
-    const [upper, work] = [join(this.folder, 'upper'), join(this.folder, 'work')];
-    for (const each of [upper, work, this.root]) await mkdir(each, { recursive: true });
-    const options = `lowerdir=${BASE_DIR},upperdir=${upper},workdir=${work}`;
+    const work = join(this.folder, 'work');
+    for (const each of [this.#upper, work, this.root]) await mkdir(each, { recursive: true });
+    const options = `lowerdir=${BASE_DIR},upperdir=${this.#upper},workdir=${work}`;
     await run(['mount', '-t', 'overlay', 'overlay', '-o', options, this.root]);
   }
 
@@ -55,8 +57,8 @@ export class Machine {
   /** Starts the machine. `binds` are files of this machine shown read-only on the host. */
   async start(binds: Readonly<Record<string, string>>): Promise<void> {
     if ((await this.pid()) !== undefined) return;
-    // Left by a power loss; a new machine is to begin with an empty one.
-    await removeCgroup(this.spec.name);
+    // An nspawn that was killed may have left its machine running: two must not share one disk.
+    await this.kill();
     const log = await open(join(this.folder, 'console.log'), 'a');
     const nspawn = [
       'systemd-nspawn',
@@ -84,7 +86,7 @@ export class Machine {
     await log.close();
     const pid = await until(`${this.spec.name} has an init`, 20, async () => {
       const supervisor = await this.pid();
-      return supervisor !== undefined && (await findInit(supervisor)) !== undefined && supervisor;
+      return supervisor !== undefined && (await findInit(this.#upper)) !== undefined && supervisor;
     });
     await writeFile(join(this.folder, 'nspawn.pid'), `${pid}\n`);
   }
@@ -98,16 +100,11 @@ export class Machine {
 
   /** SIGKILL for the whole machine at once: to those who talk to it, a power loss. */
   async kill(): Promise<void> {
-    const pid = await this.pid();
-    if (pid === undefined) return;
-    const init = await findInit(pid);
-    // The kernel ends everything else in there together with PID 1; nspawn then ends by itself.
-    signal(init ?? pid, 'SIGKILL');
-    await waitForEnd(pid, 5).catch(async () => {
-      signal(pid, 'SIGKILL');
-      await waitForEnd(pid, 10);
-    });
-    await removeCgroup(this.spec.name);
+    // The kernel ends everything else in there together with PID 1; nspawn would then end by itself.
+    const pids = [await findInit(this.#upper), await this.pid()].filter((pid) => pid !== undefined);
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    for (const pid of pids) await waitForEnd(pid, 20);
+    await this.#tidy();
   }
 
   /** An orderly shutdown: every service is stopped first. */
@@ -116,7 +113,14 @@ export class Machine {
     if (pid === undefined) return;
     signal(pid, 'SIGTERM');
     await waitForEnd(pid, 120);
+    await this.#tidy();
+  }
+
+  /** Removes what a machine that has ended may leave on this one. */
+  async #tidy(): Promise<void> {
+    await removeCable(this.spec.machine);
     await removeCgroup(this.spec.name);
+    await rmdir(join('/run/systemd/nspawn/propagate', this.spec.machine)).catch(() => undefined);
   }
 
   async cut(): Promise<void> {
@@ -134,8 +138,7 @@ export class Machine {
 
   /** The command line that runs `argv` as root on the host, past SSH: works on a host that is cut off. */
   async enter(argv: readonly string[]): Promise<string[]> {
-    const pid = await this.pid();
-    const init = pid === undefined ? undefined : await findInit(pid);
+    const init = await findInit(this.#upper);
     if (init === undefined) throw new Error(`${this.spec.name} is off`);
     const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup', '--root', '--wd'];
     const environment = [

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { NETWORK } from './settings.js';
 import { run } from './shell.js';
+import { until } from './wait.js';
 
 const exists = (link: string): Promise<boolean> =>
   access(`/sys/class/net/${link}`).then(
@@ -22,6 +23,15 @@ export const deleteBridge = async (): Promise<void> => {
 
 /** This machine's end of a host's network pair, as nspawn names it. */
 const pairOf = (machine: string): string => `vb-${machine}`;
+
+/** Removes the pair of a machine that ended without doing so itself: its name must be free at the next start. */
+export const removeCable = async (machine: string): Promise<void> => {
+  // It may just be going by itself, together with the machine's own network.
+  await until(`the cable of ${machine} is gone`, 10, async () => {
+    if (await exists(pairOf(machine))) await run(['ip', 'link', 'delete', pairOf(machine)]);
+    return !(await exists(pairOf(machine)));
+  });
+};
 
 /** Pulls (or puts back) the network cable of a machine. */
 export const setCable = async (machine: string, state: 'up' | 'down'): Promise<void> => {

@@ -14,13 +14,18 @@ export const findProcesses = async (test: (argv: readonly string[]) => boolean):
   return found;
 };
 
-/** The child that is PID 1 of its own world: the init of a container, seen from outside. */
-export const findInit = async (parent: number): Promise<number | undefined> => {
-  const children = (await readOr(`/proc/${parent}/task/${parent}/children`)).trim().split(/\s+/);
-  for (const child of children.filter((each) => each !== '')) {
-    const [, pids] = /^NSpid:\s+(.*)$/m.exec(await readOr(`/proc/${child}/status`)) ?? [];
+/**
+ * The init of a container, seen from outside: PID 1 of its own world, on that overlay. Found by what it is
+ * and not as a child of its nspawn, because it outlives an nspawn that was killed.
+ */
+export const findInit = async (upperFolder: string): Promise<number | undefined> => {
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const [, pids] = /^NSpid:\s+(.*)$/m.exec(await readOr(`/proc/${name}/status`)) ?? [];
     const inside = pids?.split(/\s+/) ?? [];
-    if (inside.length > 1 && inside.at(-1) === '1') return Number(child);
+    if (inside.length < 2 || inside.at(-1) !== '1') continue;
+    const mounts = await readOr(`/proc/${name}/mountinfo`);
+    if (mounts.includes(`upperdir=${upperFolder},`)) return Number(name);
   }
   return undefined;
 };
