@@ -22,22 +22,38 @@ export interface Answer {
   readonly body: string;
 }
 
+/** No answer came: refused, reset, timed out. */
+export class NoAnswer extends Error {
+  /** What the system calls it, such as ECONNRESET. */
+  readonly code: string;
+  /** The connection had served a request before: the server may have closed it while it was idle. */
+  readonly reused: boolean;
+
+  constructor(cause: Error, reused: boolean) {
+    super(cause.message, { cause });
+    this.code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+    this.reused = reused;
+  }
+}
+
 /** An agent that reaches an apiserver at any address by the one name that its certificate carries. */
 export const agentFor = (
   credentials: Credentials,
-  options: { keepAlive?: boolean; serverName?: string } = {},
+  options: { keepAlive?: boolean; serverName?: string; maxSockets?: number } = {},
 ): Agent =>
   new Agent({
     ...credentials,
     servername: options.serverName ?? API_SERVER_NAME,
     keepAlive: options.keepAlive ?? false,
+    maxSockets: options.maxSockets ?? Infinity,
     maxCachedSessions: 0,
   });
 
-/** One HTTPS request. Rejects when no answer came (refused, reset, timed out), never for a status. */
+/** One HTTPS request. Rejects with NoAnswer when none came, never for a status. */
 export const ask = (agent: Agent, call: Call): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const fail = (error: Error): void => reject(new NoAnswer(error, outgoing.reusedSocket));
     const outgoing = request(
       call.url,
       {
@@ -56,7 +72,7 @@ export const ask = (agent: Agent, call: Call): Promise<Answer> =>
       (incoming) => {
         const chunks: Buffer[] = [];
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-        incoming.on('error', reject);
+        incoming.on('error', fail);
         incoming.on('end', () => {
           const retryAfter = Number(incoming.headers['retry-after']);
           resolve({
@@ -67,6 +83,6 @@ export const ask = (agent: Agent, call: Call): Promise<Answer> =>
         });
       },
     );
-    outgoing.on('error', reject);
+    outgoing.on('error', fail);
     outgoing.end(body);
   });

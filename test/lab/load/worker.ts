@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { argv, exit } from 'node:process';
+import { BASTION } from '../bastion-paths.js';
+import { BalancedLoad } from './balanced.js';
+import { runCalico } from './calico.js';
+import { emptyCounts } from './counts.js';
+import { DirectLoad } from './direct.js';
+import { TokenPool } from './tokens.js';
+
+/*
+ * The process of the load clients; started by load.ts, which talks to it over IPC. It ends when told to, when
+ * its parent is gone, and at the latest after the seconds given as its argument.
+ */
+const started = Date.now();
+const stop = new AbortController();
+const counts = emptyCounts();
+
+const snapshot = (): typeof counts => ({ ...counts, seconds: (Date.now() - started) / 1000 });
+
+process.on('message', (message) => {
+  if (message === 'counts') process.send?.({ counts: snapshot() });
+  if (message === 'stop') stop.abort();
+});
+process.on('disconnect', () => exit(0));
+setTimeout(() => stop.abort(), Number(argv[2] ?? '600') * 1000).unref();
+
+const ca = await readFile(BASTION.kubeCa, 'utf8');
+const pool = await TokenPool.open(counts);
+const direct = new DirectLoad(pool, counts, ca);
+await direct.lookAround();
+process.send?.('ready');
+await Promise.all([
+  pool.run(stop.signal),
+  direct.run(stop.signal),
+  new BalancedLoad(pool, counts, ca).run(stop.signal),
+  runCalico(pool, counts, stop.signal),
+]);
+process.send?.({ final: snapshot() }, () => exit(0));
