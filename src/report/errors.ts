@@ -1,0 +1,33 @@
+import { Chalk } from 'chalk';
+import { CertrollError } from '../core/errors.js';
+
+export interface ErrorStyle {
+  readonly color: boolean;
+  /** Show the code, the causes and the stack. */
+  readonly debug: boolean;
+}
+
+const causes = (error: Error): readonly string[] => {
+  const found: string[] = [];
+  for (let cause = error.cause; cause instanceof Error && found.length < 10; cause = cause.cause)
+    found.push(`caused by ${cause.name}: ${cause.message}`);
+  return found;
+};
+
+/** What went wrong and what to do, for people. */
+export const renderError = (thrown: unknown, style: ErrorStyle): string => {
+  const chalk = new Chalk({ level: style.color ? 1 : 0 });
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const known = error instanceof CertrollError;
+  const lines = [`${chalk.red.bold('certroll:')} ${error.message}`];
+  if (known && error.hint !== undefined) lines.push(`${chalk.bold('hint:')} ${error.hint}`);
+  if (!known)
+    lines.push(
+      `${chalk.bold('hint:')} this is a defect of certroll; run again with --debug and report what it prints`,
+    );
+  if (style.debug) {
+    if (known) lines.push(`code: ${error.code}, exit status ${error.exit}`);
+    lines.push(...causes(error), error.stack ?? '');
+  }
+  return lines.join('\n');
+};

@@ -1,0 +1,42 @@
+import type { Reporter, RunEvent } from './events.js';
+
+/** What an event says, without time and host; undefined when it is not worth a line. */
+export const textOf = (event: RunEvent): string | undefined => {
+  switch (event.type) {
+    case 'phase':
+      return event.name;
+    case 'plan':
+      return event.entries.length === 0 ? 'nothing to do' : `${event.entries.length} entries planned`;
+    case 'entry':
+      return `[${event.id}] ${event.state}: ${event.text}${event.detail === undefined ? '' : `: ${event.detail}`}`;
+    case 'progress':
+      return event.id === undefined ? event.text : `[${event.id}] ${event.text}`;
+    case 'lock':
+      return `lock ${event.name} ${event.state}${event.holder === undefined ? '' : `, held by ${event.holder}`}`;
+    case 'note':
+      return event.level === 'warning' ? `warning: ${event.text}` : event.text;
+  }
+};
+
+/** One line per event, with time and host: for pipes, cron and logs. */
+export const lineReporter = (write: (line: string) => void): Reporter => ({
+  show(event) {
+    const text = textOf(event);
+    if (text === undefined) return;
+    const host = 'host' in event && event.host !== undefined ? event.host : '-';
+    write(`${event.at.toISOString()} ${host} ${text}\n`);
+  },
+  end() {
+    // Nothing is kept open.
+  },
+});
+
+/** One JSON object per event, for machines. */
+export const jsonReporter = (write: (line: string) => void): Reporter => ({
+  show(event) {
+    write(`${JSON.stringify(event)}\n`);
+  },
+  end() {
+    // Nothing is kept open.
+  },
+});
