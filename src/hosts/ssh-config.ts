@@ -49,11 +49,11 @@ export const resolveTarget = async (
   { ssh, baseDir }: SshSettings,
   overrides: TargetOverrides = {},
 ): Promise<SshTarget> => {
-  const path = (file: string): string => expandHome(file, baseDir);
+  const files = clientFiles({ ssh, baseDir });
   const user = overrides.user ?? (overrides.isHop ? undefined : ssh.user);
   const port = overrides.port ?? (overrides.isHop ? undefined : ssh.port);
   const options = await askSsh(name, [
-    ...(ssh.config === undefined ? [] : ['-F', path(ssh.config)]),
+    ...(files.config === undefined ? [] : ['-F', files.config]),
     ...(user === undefined ? [] : ['-l', user]),
     ...(port === undefined ? [] : ['-p', String(port)]),
     ...(ssh.proxyJump === undefined || overrides.isHop ? [] : ['-J', ssh.proxyJump]),
@@ -80,15 +80,25 @@ export const resolveTarget = async (
     port: Number(one('port') ?? 22),
     user: one('user') ?? userInfo().username,
     keyName: { name: one('hostkeyalias') ?? hostname, isAlias: options.has('hostkeyalias') },
-    identityFiles: ssh.identityFiles?.map(path) ?? (options.get('identityfile') ?? []).map(own),
+    identityFiles: files.identityFiles ?? (options.get('identityfile') ?? []).map(own),
     identitiesOnly: one('identitiesonly') === 'yes',
     ...(agentSocket === undefined ? {} : { agentSocket }),
-    knownHostsFiles: ssh.knownHosts?.map(path) ?? [
-      ...listed('userknownhostsfile'),
-      ...listed('globalknownhostsfile'),
-    ],
+    knownHostsFiles: files.knownHosts ?? [...listed('userknownhostsfile'), ...listed('globalknownhostsfile')],
     jumps: splitJumps(one('proxyjump')),
     ...(proxyCommand === undefined || proxyCommand === 'none' ? {} : { proxyCommand }),
+  };
+};
+
+/** The files that the cluster file names, as absolute paths. */
+export const clientFiles = ({
+  ssh,
+  baseDir,
+}: SshSettings): { config?: string; identityFiles?: string[]; knownHosts?: string[] } => {
+  const path = (file: string): string => expandHome(file, baseDir);
+  return {
+    ...(ssh.config === undefined ? {} : { config: path(ssh.config) }),
+    ...(ssh.identityFiles === undefined ? {} : { identityFiles: ssh.identityFiles.map(path) }),
+    ...(ssh.knownHosts === undefined ? {} : { knownHosts: ssh.knownHosts.map(path) }),
   };
 };
 

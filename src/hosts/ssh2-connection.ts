@@ -1,5 +1,11 @@
 import type { Duplex } from 'node:stream';
-import ssh2, { type Algorithms, type Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
+import ssh2, {
+  type Algorithms,
+  type CipherAlgorithm,
+  type Client,
+  type ConnectConfig,
+  type ServerHostKeyAlgorithm,
+} from 'ssh2';
 import { CertrollError, EXIT, messageOf } from '../core/errors.js';
 import { fingerprint, judgeKey, KnownHosts, type KeyVerdict, type KnownKeys } from './known-hosts.js';
 import { parseJump, resolveTarget, type SshSettings, type SshTarget } from './ssh-config.js';
@@ -18,15 +24,21 @@ const ALGORITHMS: Algorithms = {
     'diffie-hellman-group-exchange-sha256',
     'diffie-hellman-group14-sha256',
   ],
-  cipher: [
-    'chacha20-poly1305@openssh.com',
-    'aes128-gcm@openssh.com',
-    'aes256-gcm@openssh.com',
-    'aes128-ctr',
-    'aes256-ctr',
-  ],
   hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
 };
+
+const CIPHERS: CipherAlgorithm[] = [
+  'aes128-gcm@openssh.com',
+  'aes256-gcm@openssh.com',
+  'aes128-ctr',
+  'aes256-ctr',
+];
+
+/**
+ * Never through a jump host: one of ssh2's chacha20 streams inside another spoils the inner one
+ * (1.17.0; they share the memory of one Poly1305), and the server hangs up.
+ */
+const CHACHA20: CipherAlgorithm = 'chacha20-poly1305@openssh.com';
 
 /** Key type of a known_hosts line → the signature algorithms it can be proved with. */
 const HOST_KEY_ALGORITHMS: Readonly<Record<string, readonly ServerHostKeyAlgorithm[]>> = {
@@ -125,7 +137,7 @@ const login = async (target: SshTarget, options: ConnectOptions, socket?: Duplex
   const config: ConnectConfig = {
     ...(socket === undefined ? { host: target.hostname, port: target.port } : { sock: socket }),
     username: target.user,
-    algorithms: { ...ALGORITHMS, ...hostKeyAlgorithms(known) },
+    algorithms: algorithmsFor(known, socket === undefined),
     // Must stay synchronous: ssh2 takes the promise of an async verifier for a yes.
     hostVerifier: (key: Buffer): boolean => {
       const verdict = judgeKey(known, key);
@@ -149,6 +161,8 @@ const login = async (target: SshTarget, options: ConnectOptions, socket?: Duplex
       if (error.level === 'agent') return;
       reject(explain(error, target, refused, credentials));
     });
+    // The far end of a forwarded connection hangs up: nothing but this closes our end of it.
+    client.on('end', () => socket?.destroy());
     client.on('close', () => reject(unreachable(target.name, 'it closed the connection')));
     client.on('ready', () => {
       signal?.removeEventListener('abort', onAbort);
@@ -178,16 +192,19 @@ const keysOf = async (target: SshTarget): Promise<KnownKeys> => {
 };
 
 /**
- * Only key types that are known: a server that prefers another type would otherwise present a key
- * that looks changed. For an unknown host all types, so that the error can show its fingerprint.
+ * Host keys only of the types that are known: a server that prefers another type would otherwise
+ * present a key that looks changed. For an unknown host all types, so that the error can show its
+ * fingerprint.
  */
-const hostKeyAlgorithms = (known: KnownKeys): { serverHostKey: ServerHostKeyAlgorithm[] } => {
+const algorithmsFor = (known: KnownKeys, isDirect: boolean): Algorithms => {
   const types = new Set(known.keys.map(({ type }) => type));
   const wanted = Object.entries(HOST_KEY_ALGORITHMS).filter(([type]) => types.has(type));
-  const algorithms = (wanted.length > 0 ? wanted : Object.entries(HOST_KEY_ALGORITHMS)).flatMap(
-    ([, names]) => names,
-  );
-  return { serverHostKey: algorithms };
+  const hostKeys = wanted.length > 0 ? wanted : Object.entries(HOST_KEY_ALGORITHMS);
+  return {
+    ...ALGORITHMS,
+    cipher: [...CIPHERS, ...(isDirect ? [CHACHA20] : [])],
+    serverHostKey: hostKeys.flatMap(([, names]) => names),
+  };
 };
 
 const explain = (

@@ -1,17 +1,14 @@
 import { constants } from 'node:os';
 import type { Client, ClientChannel } from 'ssh2';
+import { messageOf } from '../core/errors.js';
+import { NotSent } from './shared-connection.js';
 import { bytesOf } from './stdin.js';
 import { calledOff, outcomeUnknown, timedOut } from './ssh-errors.js';
 import type { ExecOptions, ExecResult } from './transport.js';
 
-/** The server would open no channel (MaxSessions): the command was not sent. */
-export class ChannelRefused extends Error {
-  override readonly name = 'ChannelRefused';
-}
-
 /**
  * Runs a command line on an open connection. Resolves only when the exit status *and* all output
- * have come; throws `ChannelRefused` when the command was not sent, else as `Transport.exec` does.
+ * have come; throws `NotSent` when the command was not sent, else as `Transport.exec` does.
  */
 export const execOn = (
   client: Client,
@@ -45,15 +42,7 @@ export const execOn = (
       if (signal !== undefined) fail(calledOff(host, signal, true));
     };
     const timer = setTimeout(() => fail(timedOut(host, timeoutMs)), timeoutMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    // The connection's own end comes first: a channel that it takes down may look like a finished one.
-    client.on('close', onLost);
-
-    client.exec(line, (error, opened) => {
-      if (error !== undefined) {
-        fail('reason' in error ? new ChannelRefused(error.message) : outcomeUnknown(host, error));
-        return;
-      }
+    const onOpened = (opened: ClientChannel): void => {
       channel = opened;
       // Both are read to the end whatever happens: ssh2 reports no close while output is left.
       opened.on('data', (chunk: Buffer) => stdout.push(chunk));
@@ -76,7 +65,21 @@ export const execOn = (
       });
       if (isOver) stop(opened);
       else opened.end(bytesOf(options.stdin));
-    });
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    // The connection's own end comes first: a channel that it takes down may look like a finished one.
+    client.on('close', onLost);
+
+    try {
+      client.exec(line, (error, opened) => {
+        if (error === undefined) onOpened(opened);
+        // Only a refusal to open the channel has a reason; anything later may have been after the command.
+        else fail('reason' in error ? new NotSent(error.message) : outcomeUnknown(host, error));
+      });
+    } catch (error) {
+      // Thrown at once when the connection is gone.
+      fail(new NotSent(messageOf(error)));
+    }
   });
 
 /** Asks for the command's end. sshd refuses signals for root, so closing is all there is for it. */

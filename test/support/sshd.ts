@@ -124,8 +124,12 @@ export class TestSshd {
 
 const makeKey = async (path: string): Promise<void> => {
   const type = path.endsWith('ecdsa') ? 'ecdsa' : 'ed25519';
-  await run('ssh-keygen', ['-q', '-t', type, '-N', '', '-C', 'test', '-f', path]);
+  await sshKeygen('-q', '-t', type, '-N', '', '-C', 'test', '-f', path);
 };
+
+/** Runs the real ssh-keygen; gives what it prints. */
+export const sshKeygen = async (...args: readonly string[]): Promise<string> =>
+  (await run('ssh-keygen', args)).stdout;
 
 /** A port that nobody listens on now. */
 export const freePort = async (): Promise<number> => {
