@@ -15,7 +15,8 @@ import type { Machine } from './machine.js';
 import { createBridge, deleteBridge } from './network.js';
 import { createCa, preparePki } from './pki.js';
 import { findProcesses } from './processes.js';
-import { createSigningKey, installOwnKey, noteFiles } from './sa-keys.js';
+import { savePristine } from './pristine.js';
+import { createSigningKey, installOwnKey } from './sa-keys.js';
 import { seedObjects } from './seed.js';
 import { LAB_DIR, NETWORK } from './settings.js';
 import { run, say } from './shell.js';
@@ -84,6 +85,7 @@ const furnish = async (
   for (const file of [...commonFiles(machine.spec, publicKey), ...files]) await place(machine.root, file);
   for (const unit of [...COMMON_UNITS, ...units]) await enable(machine.root, unit);
   await run(['ssh-keygen', '-A', '-f', machine.root]);
+  await savePristine(machine);
 };
 
 const furnishControlPlane = async (machine: Machine): Promise<void> => {
@@ -104,7 +106,6 @@ const assemble = async (machines: readonly Machine[], binaries: Binaries): Promi
   await Promise.all(
     controlPlanes.map(async (machine) => {
       await installOwnKey(machine.root, await createSigningKey(machine.spec));
-      await noteFiles(machine.root);
       await machine.start(bindsOf(binaries));
     }),
   );
@@ -126,8 +127,7 @@ export const bringUp = async (machines: readonly Machine[]): Promise<void> => {
   const binaries = await ensureBinaries();
   await ensureBase();
   if (await isAssembled(machines, binaries)) {
-    await Promise.all(machines.map((machine) => machine.start(bindsOf(binaries))));
-    await Promise.all(machines.map((machine) => machine.heal()));
+    await wake(machines);
     await waitForHealth(machines, 120);
     say(`up and healthy (${secondsSince(started)} s)`);
     return;
@@ -137,7 +137,13 @@ export const bringUp = async (machines: readonly Machine[]): Promise<void> => {
   say(`up (${secondsSince(started)} s)`);
 };
 
-/** Starts one machine of an assembled lab. */
-export const startMachine = async (machine: Machine): Promise<void> => {
-  await machine.start(bindsOf(await ensureBinaries()));
+/** Starts those machines of an assembled lab that are off, and puts all cables in. */
+export const wake = async (machines: readonly Machine[]): Promise<void> => {
+  const binaries = await ensureBinaries();
+  await Promise.all(
+    machines.map(async (machine) => {
+      await machine.start(bindsOf(binaries));
+      await machine.heal();
+    }),
+  );
 };

@@ -1,4 +1,4 @@
-import { bringUp, dismantle, startMachine } from './assemble.js';
+import { bringUp, dismantle, wake } from './assemble.js';
 import { BASTION } from './bastion-paths.js';
 import { restoreFault, trustEachOther } from './fault.js';
 import { haproxyStates, waitForHealth } from './health.js';
@@ -74,8 +74,9 @@ export class Lab {
     return this.machine(host).poweroff();
   }
 
+  /** Starts a host that is off. Returns before its services are ready: see waitForHealth. */
   start(host: string): Promise<void> {
-    return startMachine(this.machine(host));
+    return wake([this.machine(host)]);
   }
 
   state(host: string): Promise<MachineState> {

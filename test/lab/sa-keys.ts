@@ -1,10 +1,10 @@
 import { createPublicKey } from 'node:crypto';
-import { chown, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { signRequest } from './cfssl.js';
 import { keyFile, place, type HostFile } from './files.js';
 import { OPENSSL_CONFIG, PKI_FOLDER } from './pki.js';
-import { PKI, SA_FILES, type HostSpec } from './settings.js';
+import { SA_FILES, type HostSpec } from './settings.js';
 import { run } from './shell.js';
 
 /** A control plane's signing key with the certificate that the PKI made for it. */
@@ -47,27 +47,3 @@ export const installBundle = async (root: string, publicKeys: readonly string[])
 
 export const readCertificate = (root: string): Promise<string> =>
   readFile(join(root, SA_FILES.certificate), 'utf8');
-
-const MANIFEST = '/etc/kubernetes/.lab-files';
-
-const filesBelow = async (root: string, folder: string): Promise<string[]> => {
-  const entries = await readdir(join(root, folder), { withFileTypes: true, recursive: true });
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name).slice(root.length));
-};
-
-/** Notes which files belong to a fresh control plane, so that what a test leaves can be told from them. */
-export const noteFiles = async (root: string): Promise<void> => {
-  const files = await filesBelow(root, PKI);
-  await writeFile(join(root, MANIFEST), files.join('\n'));
-  await chown(join(root, MANIFEST), 0, 0);
-};
-
-/** Removes what a rotation left beside the keys: staged files, backups. */
-export const removeStrayFiles = async (root: string): Promise<void> => {
-  const own = new Set((await readFile(join(root, MANIFEST), 'utf8')).split('\n'));
-  for (const path of await filesBelow(root, PKI)) {
-    if (!own.has(path)) await rm(join(root, path));
-  }
-};
