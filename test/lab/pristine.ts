@@ -1,6 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { execa } from 'execa';
 import type { Machine } from './machine.js';
 import { SA_FILES } from './settings.js';
 import { run } from './shell.js';
@@ -32,10 +31,10 @@ export const savePristine = async (machine: Machine): Promise<void> => {
 const differences = async (machine: Machine, folder: string): Promise<string[]> => {
   const exclude = ALWAYS_NEW.map((name) => `--exclude=${name}`);
   const compare = ['--recursive', '--brief', '--no-dereference', ...exclude];
-  const result = await execa('diff', [...compare, copyOf(machine, folder), join(machine.root, folder)], {
-    reject: false,
-  });
-  return result.stdout === '' ? [] : result.stdout.split('\n');
+  const diff = ['diff', ...compare, copyOf(machine, folder), join(machine.root, folder)];
+  // It ends with 1 when something differs, which is no failure here.
+  const printed = await run(['sh', '-c', '"$@" || test $? -eq 1', 'sh', ...diff]);
+  return printed === '' ? [] : printed.split('\n');
 };
 
 /** Puts the host's files back as they were made; returns what was different. Services that read them are to be restarted. */
