@@ -1,4 +1,4 @@
-import { execa } from 'execa';
+import { execa, ExecaError, type Options } from 'execa';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CertrollError, EXIT, messageOf } from './errors.js';
@@ -8,44 +8,70 @@ import { Secret } from './secret.js';
 export type SecretRef =
   { readonly file: string } | { readonly env: string } | { readonly command: readonly string[] };
 
+/** Long enough for a person to touch a hardware token. */
+const COMMAND_MS = 60_000;
+
+/**
+ * Reads a secret, less one line end. Files and commands are relative to `baseDir`. Throws `secret.unreadable` (exit 2),
+ * which names the reference and never the value.
+ */
+export const readSecretRef = async (ref: SecretRef, baseDir: string): Promise<Secret> => {
+  try {
+    const value = withoutLineEnd(await read(ref, baseDir));
+    if (value.length === 0) throw new Error('it is empty');
+    return new Secret(value);
+  } catch (thrown) {
+    throw new CertrollError(`cannot read the secret from the ${describe(ref)}: ${messageOf(thrown)}`, {
+      code: 'secret.unreadable',
+      exit: EXIT.usage,
+      hint: 'The cluster file names where the secret is: see that it is there and that you may read it.',
+    });
+  }
+};
+
+/** Only the program of a command: an argument may be a secret by itself. */
 const describe = (ref: SecretRef): string => {
   if ('file' in ref) return `file ${ref.file}`;
   return 'env' in ref ? `environment variable ${ref.env}` : `command ${ref.command[0] ?? ''}`;
 };
 
-const read = async (ref: SecretRef, baseDir: string): Promise<string> => {
-  if ('file' in ref) return readFile(resolve(baseDir, ref.file), 'utf8');
-  if ('env' in ref) {
-    const value = process.env[ref.env];
-    if (value === undefined) throw new Error('it is not set');
-    return value;
-  }
-  const [program = '', ...args] = ref.command;
-  const { stdout } = await execa(program, args, { cwd: baseDir, stdin: 'ignore', timeout: 30_000 }).catch(
-    (thrown: unknown) => {
-      // execa's message holds all arguments and output; either may be the secret.
-      const { exitCode, shortMessage } = thrown as { exitCode?: number; shortMessage?: string };
-      throw new Error(
-        exitCode === undefined
-          ? (shortMessage ?? '').split('\n')[0]?.slice(0, 40)
-          : `it exited with ${exitCode}`,
-      );
-    },
-  );
-  return stdout;
+const read = async (ref: SecretRef, baseDir: string): Promise<Uint8Array> => {
+  if ('file' in ref) return readFile(resolve(baseDir, ref.file));
+  if ('command' in ref) return output(ref.command, baseDir);
+  const value = process.env[ref.env];
+  if (value === undefined) throw new Error('it is not set');
+  return Buffer.from(value);
 };
 
-/** Reads a secret, less one line end. Throws `secret.unreadable` (exit 2) naming the reference, never the value. */
-export const readSecretRef = async (ref: SecretRef, baseDir: string): Promise<Secret> => {
+const output = async ([program = '', ...args]: readonly string[], cwd: string): Promise<Uint8Array> => {
   try {
-    const value = (await read(ref, baseDir)).replace(/\r?\n$/, '');
-    if (value === '') throw new Error('it is empty');
-    return new Secret(value);
-  } catch (thrown) {
-    throw new CertrollError(`cannot read the secret from ${describe(ref)}: ${messageOf(thrown)}`, {
-      code: 'secret.unreadable',
-      exit: EXIT.usage,
-      hint: 'The cluster file names where the secret is; see that it is there and readable by you.',
+    const { stdout } = await execa(program, args, {
+      cwd,
+      encoding: 'buffer',
+      stripFinalNewline: false,
+      // A command that asks for a PIN has its say on the terminal.
+      stderr: 'inherit',
+      stdin: 'inherit',
+      timeout: COMMAND_MS,
     });
+    return stdout;
+  } catch (thrown) {
+    // execa's messages hold all arguments and the output; either may be the secret.
+    throw new Error(
+      thrown instanceof ExecaError ? whyItFailed(thrown as ExecaError<Options>) : 'it could not be started',
+    );
   }
+};
+
+const whyItFailed = (error: ExecaError<Options>): string => {
+  if (error.timedOut) return `it did not end within ${COMMAND_MS / 1000} s`;
+  if (error.signal !== undefined) return `it was ended by ${error.signal}`;
+  return error.exitCode === undefined
+    ? `it could not be started (${error.code ?? 'unknown reason'})`
+    : `it exited with ${error.exitCode}`;
+};
+
+const withoutLineEnd = (bytes: Uint8Array): Uint8Array => {
+  const end = bytes.at(-1) === 0x0a ? bytes.length - 1 : bytes.length;
+  return bytes.subarray(0, end > 0 && end < bytes.length && bytes[end - 1] === 0x0d ? end - 1 : end);
 };

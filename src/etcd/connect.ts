@@ -1,117 +1,113 @@
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import type { ClusterFile } from '../cluster/schema.js';
 import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT, messageOf } from '../core/errors.js';
 import { readSecretRef } from '../core/secret-ref.js';
-import { lockHolders, EtcdMutex } from './mutex.js';
+import { lockHolders } from './holders.js';
 import { Members, type MembersOptions } from './members.js';
+import { EtcdMutex } from './mutex.js';
+import { list, put, putIfUnchanged, readThroughMajority, remove } from './records.js';
 import type { Store } from './store.js';
 
 export type EtcdSettings = ClusterFile['etcd'];
 
-const read = async (baseDir: string, path: string | undefined): Promise<Buffer | undefined> => {
-  if (path === undefined) return undefined;
-  try {
-    return await readFile(resolve(baseDir, path));
-  } catch (cause) {
-    throw new CertrollError(
-      `cannot read ${path}, named under etcd in the cluster file: ${messageOf(cause)}`,
-      { code: 'cluster-file.invalid', exit: EXIT.usage, cause },
-    );
-  }
+/** Opens the cluster's etcd. Throws `cluster-file.invalid` or `secret.unreadable` (exit 2); connects with the first call. */
+export const openStore = async (settings: EtcdSettings, baseDir: string): Promise<Store> => {
+  const members = await Members.open(await optionsFrom(settings, baseDir));
+  return {
+    endpoints: members.endpoints,
+    list: async (prefix) => list(members, prefix),
+    put: async (key, value, { expectRevision } = {}) =>
+      expectRevision === undefined
+        ? put(members, key, value)
+        : putIfUnchanged(members, key, value, expectRevision),
+    delete: async (key) => remove(members, key),
+    // A key under the registry's own prefix, which this user may read.
+    checkQuorum: async () => readThroughMajority(members, `${settings.prefix}/quorum`),
+    mutex: (name, options) => new EtcdMutex(members, name, options),
+    lockHolders: async (name) => lockHolders(members, name),
+    close: async () => {
+      members.close();
+      return Promise.resolve();
+    },
+  };
 };
 
-const options = async (settings: EtcdSettings, baseDir: string): Promise<MembersOptions> => {
-  const [ca, cert, key] = await Promise.all([
-    read(baseDir, settings.ca),
-    read(baseDir, settings.cert),
-    read(baseDir, settings.key),
+const optionsFrom = async (settings: EtcdSettings, baseDir: string): Promise<MembersOptions> => {
+  const { endpoints, serverName } = settings;
+  const secure = endpoints.filter((endpoint) => endpoint.startsWith('https:')).length;
+  if (secure > 0 && secure < endpoints.length) throw invalid('etcd.endpoints mixes http and https');
+  if ((settings.cert === undefined) !== (settings.key === undefined))
+    throw invalid('etcd.cert and etcd.key must be given together');
+  if ((settings.user === undefined) !== (settings.password === undefined))
+    throw invalid('etcd.user and etcd.password must be given together');
+  const [ca, cert, key, password] = await Promise.all([
+    read('ca', settings.ca, baseDir),
+    read('cert', settings.cert, baseDir),
+    read('key', settings.key, baseDir),
+    settings.password && readSecretRef(settings.password, baseDir),
   ]);
-  const password = settings.password && (await readSecretRef(settings.password, baseDir));
-  // gRPC warns when a TLS name is an IP address; any name the certificate carries does, and the address is its own.
-  const { serverName } = settings;
+  if (secure > 0 && serverName === undefined && endpoints.some(isAddress)) silenceAddressWarning();
   return {
-    endpoints: settings.endpoints,
+    endpoints: endpoints.map((endpoint) => endpoint.replace(/\/+$/, '')),
     timeoutMs: parseDuration(settings.timeout),
-    ...(ca && {
-      credentials: { rootCertificate: ca, ...(key && { privateKey: key }), ...(cert && { certChain: cert }) },
+    ...(secure > 0 && {
+      credentials: {
+        rootCertificate: ca ?? Buffer.from(rootCertificates.join('\n')),
+        ...(cert && key && { certChain: cert, privateKey: key }),
+      },
     }),
     ...(settings.user !== undefined &&
       password && {
         auth: { username: settings.user, password: password.reveal((bytes: Buffer) => bytes.toString()) },
       }),
-    ...(serverName !== undefined && { grpcOptions: { 'grpc.ssl_target_name_override': serverName } }),
+    grpcOptions: {
+      // A member that was down is tried again soon; gRPC's own pause grows to two minutes.
+      'grpc.initial_reconnect_backoff_ms': 200,
+      'grpc.max_reconnect_backoff_ms': 1000,
+      // Finds out that a watch's member hangs. Not under 5 s: etcd cuts off who pings faster.
+      'grpc.keepalive_time_ms': 10_000,
+      'grpc.keepalive_timeout_ms': 3000,
+      // Never through a web proxy that the environment happens to name.
+      'grpc.enable_http_proxy': 0,
+      ...(serverName !== undefined && { 'grpc.ssl_target_name_override': serverName }),
+    },
   };
 };
 
-/** Opens the cluster's etcd. Throws `cluster-file.invalid` for files that cannot be read; connects with the first call. */
-export const openStore = async (settings: EtcdSettings, baseDir: string): Promise<Store> => {
-  const members = new Members(await options(settings, baseDir));
-  return storeOver(members);
+const read = async (
+  name: 'ca' | 'cert' | 'key',
+  path: string | undefined,
+  baseDir: string,
+): Promise<Buffer | undefined> => {
+  if (path === undefined) return undefined;
+  try {
+    return await readFile(resolve(baseDir, path));
+  } catch (cause) {
+    throw invalid(`etcd.${name} cannot be read: ${messageOf(cause)}`, cause);
+  }
 };
 
-const storeOver = (members: Members): Store => ({
-  endpoints: members.endpoints,
+const invalid = (what: string, cause?: unknown): CertrollError =>
+  new CertrollError(`the cluster file: ${what}`, { code: 'cluster-file.invalid', exit: EXIT.usage, cause });
 
-  async list(prefix) {
-    const answer = await members.call(`read ${prefix}`, async (client, call) => {
-      const start = Buffer.from(prefix);
-      const end = Buffer.from(prefix);
-      end.writeUInt8((end.at(-1) ?? 0) + 1, end.length - 1);
-      return client.kv.range({ key: start, range_end: end }, call);
-    });
-    return new Map(
-      answer.kvs.map((kv) => [
-        kv.key.toString(),
-        { value: kv.value.toString(), modRevision: kv.mod_revision },
-      ]),
-    );
-  },
+const isAddress = (endpoint: string): boolean =>
+  isIP(new URL(endpoint).hostname.replace(/^\[|\]$/g, '')) !== 0;
 
-  async put(key, value, { expectRevision } = {}) {
-    const bytes = Buffer.from(key);
-    const put = { key: bytes, value: Buffer.from(value) };
-    if (expectRevision === undefined) {
-      await members.call(`write ${key}`, async (client, call) => client.kv.put(put, call));
-      return;
-    }
-    const answer = await members.call(`write ${key}`, async (client, call) =>
-      client.kv.txn(
-        {
-          compare: [{ key: bytes, target: 'Mod', mod_revision: expectRevision, result: 'Equal' }],
-          success: [{ request_put: put }],
-          failure: [],
-        },
-        call,
-      ),
-    );
-    if (!answer.succeeded) {
-      throw new CertrollError(`${key} in etcd was changed by someone else meanwhile`, {
-        code: 'etcd.conflict',
-        hint: 'Run again.',
-      });
-    }
-  },
+let silenced = false;
 
-  async delete(key) {
-    await members.call(`delete ${key}`, async (client, call) =>
-      client.kv.deleteRange({ key: Buffer.from(key) }, call),
-    );
-  },
-
-  async checkQuorum() {
-    // A linearizable read has to go through the leader and a majority.
-    await members.call('read from a majority', async (client, call) =>
-      client.kv.range({ key: Buffer.from('certroll-quorum'), serializable: false }, call),
-    );
-  },
-
-  mutex: (name, mutexOptions) => new EtcdMutex(members, name, mutexOptions),
-  lockHolders: async (name) => lockHolders(members, name),
-
-  close: async () => {
-    members.close();
-    return Promise.resolve();
-  },
-});
+/**
+ * gRPC asks for an IP address by TLS server name, which Node calls deprecated in one line on stderr (DEP0123). It is
+ * how most clusters address their etcd, and nothing the reader could change.
+ */
+const silenceAddressWarning = (): void => {
+  if (silenced) return;
+  silenced = true;
+  const emit = process.emitWarning.bind(process) as (...args: unknown[]) => void;
+  process.emitWarning = (...args: unknown[]): void => {
+    if (!args.includes('DEP0123')) emit(...args);
+  };
+};

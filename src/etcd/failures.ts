@@ -1,51 +1,98 @@
 import { CertrollError, messageOf } from '../core/errors.js';
 
-/** Whether another member may do what this one could not: it hangs, is down, or has lost its leader. */
-export const isPassing = (thrown: unknown): boolean => {
-  const name = thrown instanceof Error ? thrown.constructor.name : '';
-  return (
-    /Unavailable|Deadline|Cancelled|Unknown|Internal|Aborted|ClientRuntime/.test(name) ||
-    /no leader|timed out|timeout/i.test(messageOf(thrown))
-  );
+/** What one member answered instead of doing what it was asked. */
+export interface MemberFailure {
+  readonly endpoint: string;
+  readonly thrown: unknown;
+}
+
+export type EtcdCode =
+  | 'etcd.permission'
+  | 'etcd.auth'
+  | 'etcd.tls'
+  | 'etcd.no-quorum'
+  | 'etcd.timeout'
+  | 'etcd.unreachable'
+  | 'etcd.refused';
+
+const HINTS: Readonly<Record<EtcdCode, string>> = {
+  'etcd.permission':
+    "Give the role of this user readwrite on the prefixes of the lock (lock.name followed by '/') and of the registry (etcd.prefix): etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX.",
+  'etcd.auth': 'See etcd.user and etcd.password in the cluster file.',
+  'etcd.tls':
+    'See etcd.ca, etcd.cert and etcd.key in the cluster file, and etcd.serverName when the certificates carry another name than the endpoints.',
+  'etcd.no-quorum':
+    "A majority of the members must be up: see 'etcdctl endpoint status' and the members' logs.",
+  'etcd.timeout': "A member hangs or is overloaded: see 'etcdctl endpoint status' and 'endpoint health'.",
+  'etcd.unreachable':
+    'See that etcd runs there and that this machine reaches it (etcd.endpoints in the cluster file).',
+  'etcd.refused': 'etcd itself refused the request: see its message and its log.',
 };
 
-const TLS = /certificate|SSL|TLS|alert|handshake|self[- ]signed|unable to verify/i;
+/** Most telling first: where members fail in different ways, this one is named. */
+const TELLING: readonly EtcdCode[] = [
+  'etcd.permission',
+  'etcd.auth',
+  'etcd.refused',
+  'etcd.no-quorum',
+  'etcd.tls',
+  'etcd.timeout',
+  'etcd.unreachable',
+];
 
-/** Code and hint of what etcd3 threw. */
-const classify = (thrown: unknown): readonly [code: string, hint: string] => {
-  const name = thrown instanceof Error ? thrown.constructor.name : '';
+const TLS =
+  /certificate|\bSSL|\bTLS\b|handshake|self[- ]signed|unable to verify|unable to get (local )?issuer|ERR_TLS|wrong version number/i;
+
+/** etcd3 has a class for each answer; it is imported lazily, so classes are known by name. */
+const classNameOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.constructor.name : '');
+
+/** The code for what one member answered. */
+export const codeOf = (thrown: unknown): EtcdCode => {
+  const name = classNameOf(thrown);
   const message = messageOf(thrown);
-  if (name === 'EtcdPermissionDeniedError') {
-    return [
-      'etcd.permission',
-      "Grant this user's role readwrite on the prefix of the lock (lock.name/) and of the registry (etcd.prefix/).",
-    ];
+  if (name === 'EtcdPermissionDeniedError' || message.includes('PERMISSION_DENIED')) return 'etcd.permission';
+  if (/AuthenticationFailed|InvalidAuthToken|Unauthenticated/.test(name)) return 'etcd.auth';
+  // etcd without users answers a login so.
+  if (/authentication is not enabled|authentication failed|user name is empty/i.test(message))
+    return 'etcd.auth';
+  if (/etcdserver: (no leader|leader changed|request timed out|not capable|server stopped)/i.test(message))
+    return 'etcd.no-quorum';
+  if (TLS.test(message)) return 'etcd.tls';
+  if (/Deadline/.test(name)) return 'etcd.timeout';
+  if (/Unavailable|Cancelled|Internal|Unknown|ClosedError|ClientRuntime/.test(name)) {
+    return message.includes('etcdserver:') ? 'etcd.refused' : 'etcd.unreachable';
   }
-  if (/AuthenticationFailed|InvalidAuthToken|Unauthenticated/.test(name))
-    return ['etcd.auth', 'See etcd.user and etcd.password in the cluster file.'];
-  if (TLS.test(message)) {
-    return [
-      'etcd.tls',
-      'See etcd.ca, etcd.cert and etcd.key in the cluster file, and etcd.serverName when the certificates carry another name than the endpoints.',
-    ];
-  }
-  if (/no leader|leader changed|request timed out/i.test(message))
-    return ['etcd.no-quorum', 'See etcdctl endpoint status: a majority of the members must be up.'];
-  if (/Deadline/.test(name))
-    return ['etcd.timeout', 'See etcdctl endpoint status: a member hangs, or a majority of them is down.'];
-  return [
-    'etcd.unreachable',
-    'See whether etcd runs there and the bastion reaches it (etcd.endpoints in the cluster file).',
-  ];
+  return 'etcd.refused';
 };
 
-/** The error of an etcd call, with its endpoints and what to do. */
-export const etcdFailure = (what: string, endpoints: readonly string[], thrown: unknown): CertrollError => {
-  if (thrown instanceof CertrollError) return thrown;
-  const [code, hint] = classify(thrown);
-  return new CertrollError(`etcd at ${endpoints.join(', ')}: could not ${what}: ${messageOf(thrown)}`, {
+/** Whether another member may do what this one could not: it hangs, is down or without a leader, or its certificate is bad. */
+export const isPassing = (thrown: unknown): boolean =>
+  ['etcd.no-quorum', 'etcd.timeout', 'etcd.unreachable', 'etcd.tls'].includes(codeOf(thrown));
+
+/** The code to report for a call that failed on every member tried. */
+export const tellingCode = (failures: readonly MemberFailure[]): EtcdCode => {
+  const codes = new Set(failures.map(({ thrown }) => codeOf(thrown)));
+  return TELLING.find((code) => codes.has(code)) ?? 'etcd.unreachable';
+};
+
+/** gRPC adds trailers of its own that say nothing to a reader. */
+const plain = (thrown: unknown): string =>
+  messageOf(thrown)
+    .replace(/^\d+ [A-Z_]+: /, '')
+    .replace(/\s*Resolution note:.*$/s, '')
+    .replace(/,(LB pick|remote_addr|metadata filters|name resolution).*$/s, '')
+    .trim();
+
+/** The error of a call, with what each member answered and what to do. `what` completes "could not …". */
+export const etcdFailure = (
+  what: string,
+  failures: readonly MemberFailure[],
+  code: EtcdCode = tellingCode(failures),
+): CertrollError => {
+  const answers = failures.map(({ endpoint, thrown }) => `${endpoint}: ${plain(thrown)}`);
+  return new CertrollError(`could not ${what} in etcd (${answers.join('; ')})`, {
     code,
-    hint,
-    cause: thrown,
+    hint: HINTS[code],
+    cause: failures.at(-1)?.thrown,
   });
 };

@@ -1,0 +1,247 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { clusterFileSchema } from '../../src/cluster/schema.js';
+import { openStore, type EtcdSettings } from '../../src/etcd/connect.js';
+import type { Store } from '../../src/etcd/store.js';
+import { TestPki } from './pki.js';
+import { freePort } from './sshd.js';
+
+const ETCD = '/usr/bin/etcd';
+const ETCDCTL = '/usr/bin/etcdctl';
+
+interface Member {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly args: readonly string[];
+  process: ChildProcess | undefined;
+}
+
+/** Members of a real etcd on loopback, with TLS and client certificates, in a folder of their own. */
+export class TestEtcd {
+  readonly pki: TestPki;
+  readonly endpoints: readonly string[];
+  readonly #members: readonly Member[];
+  readonly #stores: Store[] = [];
+
+  private constructor(pki: TestPki, members: readonly Member[]) {
+    this.pki = pki;
+    this.#members = members;
+    this.endpoints = members.map(({ endpoint }) => endpoint);
+  }
+
+  /** Starts that many members and waits until they serve. The client certificates are `root` and `stranger`. */
+  static async start(count = 3): Promise<TestEtcd> {
+    await needs(ETCD, 'etcd-server');
+    await needs(ETCDCTL, 'etcd-client');
+    const pki = await TestPki.create();
+    const issuer = await pki.certificate('ca', { ca: true });
+    await Promise.all([
+      pki.certificate('server', { issuer, sans: ['DNS:localhost', 'DNS:etcd.test', 'IP:127.0.0.1'] }),
+      pki.certificate('root', { issuer }),
+      pki.certificate('locker', { issuer }),
+      pki.certificate('otherca', { ca: true }),
+    ]);
+    const ports: number[] = [];
+    while (ports.length < 2 * count) {
+      const port = await freePort();
+      if (!ports.includes(port)) ports.push(port);
+    }
+    const peer = (at: number): string => `https://127.0.0.1:${ports[at]}`;
+    const cluster = Array.from({ length: count }, (_, at) => `m${at}=${peer(at)}`).join(',');
+    const members = Array.from({ length: count }, (_, at): Member => {
+      const endpoint = `https://127.0.0.1:${ports[count + at]}`;
+      const options = {
+        name: `m${at}`,
+        'data-dir': join(pki.dir, `m${at}`),
+        'listen-client-urls': endpoint,
+        'advertise-client-urls': endpoint,
+        'listen-peer-urls': peer(at),
+        'initial-advertise-peer-urls': peer(at),
+        'initial-cluster': cluster,
+        'trusted-ca-file': pki.path('ca.crt'),
+        'cert-file': pki.path('server.crt'),
+        'key-file': pki.path('server.key'),
+        'client-cert-auth': 'true',
+        'peer-trusted-ca-file': pki.path('ca.crt'),
+        'peer-cert-file': pki.path('server.crt'),
+        'peer-key-file': pki.path('server.key'),
+        'unsafe-no-fsync': undefined,
+        'log-outputs': 'stderr',
+        logger: 'zap',
+      };
+      const args = Object.entries(options).flatMap(([name, value]) =>
+        value === undefined ? [] : [`--${name}=${value}`],
+      );
+      return { name: `m${at}`, endpoint, args, process: undefined };
+    });
+    const etcd = new TestEtcd(pki, members);
+    await Promise.all(members.map((member) => serve(member)));
+    return etcd;
+  }
+
+  /** A store over these endpoints (default: all), with the root client certificate, and what a test changes of that. */
+  async open(settings: Partial<EtcdSettings> = {}): Promise<Store> {
+    const store = await openStore(this.settings(settings), this.pki.dir);
+    this.#stores.push(store);
+    return store;
+  }
+
+  settings(settings: Partial<EtcdSettings> = {}): EtcdSettings {
+    const defaults = clusterFileSchema.shape.etcd.parse({
+      endpoints: this.endpoints,
+      ca: 'ca.crt',
+      cert: 'root.crt',
+      key: 'root.key',
+    });
+    const all: Record<string, unknown> = { ...defaults, ...settings };
+    return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as EtcdSettings;
+  }
+
+  /** What `etcdctl` is called with to reach this etcd. */
+  ctlArgs(endpoints = this.endpoints): readonly string[] {
+    return [
+      `--endpoints=${endpoints.join(',')}`,
+      `--cacert=${this.pki.path('ca.crt')}`,
+      `--cert=${this.pki.path('root.crt')}`,
+      `--key=${this.pki.path('root.key')}`,
+    ];
+  }
+
+  /** Runs the real etcdctl; gives what it prints. */
+  async ctl(...args: readonly string[]): Promise<string> {
+    return runCtl([...this.ctlArgs(), ...args]);
+  }
+
+  /** `etcdctl lock NAME` without a command: prints its key when it has the lock, and holds it until it is ended. */
+  lock(name: string, options: readonly string[] = []): CtlLock {
+    return new CtlLock([...this.ctlArgs(), 'lock', ...options, name]);
+  }
+
+  /** Keys under a prefix, as etcdctl sees them. */
+  async keys(prefix: string): Promise<readonly string[]> {
+    const printed = await this.ctl('get', '--prefix', '--keys-only', prefix);
+    return printed.split('\n').filter((line) => line !== '');
+  }
+
+  /** Which member leads, by its place among the endpoints. */
+  async leader(): Promise<number> {
+    const printed = await this.ctl('endpoint', 'status', '--write-out=json');
+    const states = JSON.parse(printed) as readonly {
+      readonly Endpoint: string;
+      readonly Status: { readonly leader: number; readonly header: { readonly member_id: number } };
+    }[];
+    const led = states.find(({ Status }) => Status.leader === Status.header.member_id);
+    return this.endpoints.indexOf(led?.Endpoint ?? '');
+  }
+
+  /** Members hang, as a machine that swaps does: connections stay open, nothing answers. */
+  hang(...members: readonly number[]): void {
+    for (const at of members) this.#members[at]?.process?.kill('SIGSTOP');
+  }
+
+  wake(...members: readonly number[]): void {
+    for (const at of members) this.#members[at]?.process?.kill('SIGCONT');
+  }
+
+  async kill(...members: readonly number[]): Promise<void> {
+    await Promise.all(members.map(async (at) => end(this.#members[at])));
+  }
+
+  async restart(...members: readonly number[]): Promise<void> {
+    await Promise.all(members.map(async (at) => serve(this.#members[at])));
+  }
+
+  /** All members are up and have a leader that a majority follows. */
+  async healthy(): Promise<void> {
+    for (;;) {
+      const answer = await this.ctl('endpoint', 'health').then(
+        () => true,
+        () => false,
+      );
+      if (answer) return;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#stores.map(async (store) => store.close()));
+    await Promise.all(this.#members.map(end));
+    await this.pki.remove();
+  }
+}
+
+/** A running `etcdctl lock`. */
+export class CtlLock {
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  /** The key it holds, once it does. Rejects when it ends before. */
+  readonly key: Promise<string>;
+
+  constructor(args: readonly string[]) {
+    this.#process = spawn(ETCDCTL, args, {
+      env: { ...process.env, ETCDCTL_API: '3' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#exited = once(this.#process, 'exit');
+    this.key = firstLine(this.#process);
+    // Not every test looks.
+    this.key.catch(() => undefined);
+  }
+
+  /** Gives the lock back, as Ctrl-C does. */
+  async release(): Promise<void> {
+    this.#process.kill('SIGINT');
+    await this.#exited;
+  }
+
+  /** The process dies and its lease runs on. */
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.#exited;
+  }
+}
+
+/** Runs etcdctl with these arguments, whatever etcd they name. */
+export const runCtl = async (args: readonly string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    execFile(ETCDCTL, args, { env: { ...process.env, ETCDCTL_API: '3' } }, (error, stdout) => {
+      if (error) reject(error instanceof Error ? error : new Error('etcdctl failed'));
+      else resolve(stdout);
+    });
+  });
+
+const firstLine = async ({ stdout }: ChildProcess): Promise<string> => {
+  if (!stdout) throw new Error('started without its stdout');
+  for await (const line of createInterface({ input: stdout })) return line;
+  throw new Error('etcdctl ended before it had the lock');
+};
+
+const serve = async (member: Member | undefined): Promise<void> => {
+  if (!member) return;
+  const child = spawn(ETCD, member.args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  member.process = child;
+  const said: string[] = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    said.push(line);
+    if (line.includes('serving client traffic securely')) {
+      child.stderr.resume();
+      return;
+    }
+  }
+  throw new Error(`etcd did not start: ${said.slice(-5).join('\n')}`);
+};
+
+const end = async (member: Member | undefined): Promise<void> => {
+  const child = member?.process;
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+};
+
+const needs = async (path: string, debianPackage: string): Promise<void> => {
+  await access(path).catch(() => {
+    throw new Error(`${path} is missing: apt-get install ${debianPackage}`);
+  });
+};
