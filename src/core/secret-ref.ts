@@ -58,12 +58,12 @@ const output = async ([program = '', ...args]: readonly string[], cwd: string): 
   } catch (thrown) {
     // execa's messages hold all arguments and the output; either may be the secret.
     throw new Error(
-      thrown instanceof ExecaError ? whyItFailed(thrown as ExecaError<Options>) : 'it could not be started',
+      thrown instanceof ExecaError ? whyItFailed(thrown as ExecaError) : 'it could not be started',
     );
   }
 };
 
-const whyItFailed = (error: ExecaError<Options>): string => {
+const whyItFailed = (error: ExecaError): string => {
   if (error.timedOut) return `it did not end within ${COMMAND_MS / 1000} s`;
   if (error.signal !== undefined) return `it was ended by ${error.signal}`;
   return error.exitCode === undefined
