@@ -1,4 +1,4 @@
-import { execa, ExecaError, type Options } from 'execa';
+import { execa, ExecaError } from 'execa';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CertrollError, EXIT, messageOf } from './errors.js';
