@@ -10,8 +10,18 @@ export default defineConfig({
     projects: [
       project('unit'),
       project('model', { testTimeout: 120_000 }),
-      project('integration', { testTimeout: 60_000, hookTimeout: 120_000, maxWorkers: 2 }),
-      project('lab', { testTimeout: 900_000, hookTimeout: 1_800_000, fileParallelism: false }),
+      project('integration', {
+        globalSetup: 'test/support/build.ts',
+        testTimeout: 60_000,
+        hookTimeout: 120_000,
+        maxWorkers: 2,
+      }),
+      project('lab', {
+        globalSetup: 'test/support/build.ts',
+        testTimeout: 900_000,
+        hookTimeout: 1_800_000,
+        fileParallelism: false,
+      }),
     ],
   },
 });

@@ -1,4 +1,3 @@
-import { brokenEdges, edgeId } from '../trust/edges.js';
 import type { World } from '../trust/world.js';
 import type { Change } from './change.js';
 import { describeGate, predictGate, type Gate } from './gate.js';
@@ -96,6 +95,3 @@ export const gateRefusals = (entries: readonly PlanEntry[], start: World): reado
   }
   return refused;
 };
-
-/** Edges that do not hold now, one line each. */
-export const describeBroken = (world: World): readonly string[] => brokenEdges(world).map(edgeId);

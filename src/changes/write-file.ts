@@ -22,11 +22,9 @@ const stateOf = (change: WriteFile): FileState => {
 const certificate = async (change: WriteFile, keyPath: string, context: ApplyContext): Promise<string> => {
   const { issuer } = context.doors;
   if (!issuer) throw new CertrollError('the cluster file names no issuer', { code: 'issuer.none', exit: 2 });
-  const csrPem = await context.doors
-    .host(change.host)
-    .certificateRequest(keyPath, {
-      commonName: `service-accounts ${context.cluster} ${change.host}`.slice(0, 64),
-    });
+  const csrPem = await context.doors.host(change.host).certificateRequest(keyPath, {
+    commonName: `service-accounts ${context.cluster} ${change.host}`.slice(0, 64),
+  });
   const issued = await issuer.issue({ csrPem, ttlMs: context.settings.certificateTtlMs, now: context.now() });
   const capped = issued.capped ? ' (cut to what its CA has left)' : '';
   context.progress(`certificate until ${issued.notAfter.toISOString()}${capped}`, change.host);
@@ -74,12 +72,10 @@ export const writeFile: ChangeKind<WriteFile> = {
 
   async apply(change, context) {
     const content = await contentOf(change, context);
-    await context.doors
-      .host(change.host)
-      .writeFile(change.path, content, {
-        like: change.like,
-        keepPrevious: change.content.type === 'verification-keys',
-      });
+    await context.doors.host(change.host).writeFile(change.path, content, {
+      like: change.like,
+      keepPrevious: change.content.type === 'verification-keys',
+    });
     if (typeof content !== 'string') content.wipe();
   },
 

@@ -1,17 +1,21 @@
 import { EXIT } from '../core/errors.js';
 import { renderMatrix, trustMatrix } from '../report/matrix.js';
 import { observe } from '../run/observe.js';
-import { brokenEdges } from '../trust/edges.js';
+import { brokenKeys, type BrokenKey } from '../trust/edges.js';
 import type { StatusFlags } from './commands/status.js';
 import { chooseReporter, emitTo, outputStyle, print, withSession } from './session.js';
 
-const sentence = (edge: {
-  readonly presenter: string;
-  readonly verifier: string;
-  readonly key: string;
-  readonly where: string;
-}): string =>
-  `a token of ${edge.presenter} (kid ${edge.key.slice(0, 12)}) ${edge.where === 'loaded' ? 'is' : 'would, after its next restart, be'} refused by ${edge.verifier}`;
+const shortKid = (kid: string): string => kid.slice(0, 12);
+
+const sentences = ({ key, presenters, refusing, wouldRefuse }: BrokenKey): readonly string[] => {
+  const tokens = `tokens of ${presenters.join(', ')} (kid ${shortKid(key)})`;
+  return [
+    ...(refusing.length > 0 ? [`${tokens} are refused by ${refusing.join(', ')}`] : []),
+    ...(wouldRefuse.length > 0
+      ? [`${tokens} would be refused after its next restart by ${wouldRefuse.join(', ')}`]
+      : []),
+  ];
+};
 
 /** `certroll status`; exit 3 when an edge does not hold. */
 export const showStatus = async (flags: StatusFlags): Promise<number> =>
@@ -27,7 +31,7 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
         },
       });
       reporter.end();
-      const broken = brokenEdges(world);
+      const broken = brokenKeys(world);
       const rotation = world.rotation;
       if (flags.json === true) {
         const matrix = trustMatrix(world).map((row) => ({
@@ -44,11 +48,11 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
             : 'No rotation on record.',
         );
         for (const note of notes) print(`note: ${note}`);
-        for (const edge of broken) print(`broken: ${sentence(edge)}`);
+        for (const text of broken.flatMap(sentences)) print(`broken: ${text}`);
         print(
           broken.length === 0
             ? 'Every token is accepted by every apiserver.'
-            : `${broken.length} edges do not hold; certroll plan rotate-sa-keys shows what would mend them.`,
+            : 'certroll plan rotate-sa-keys shows what would mend this.',
         );
       }
       return broken.length === 0 ? EXIT.done : EXIT.findings;

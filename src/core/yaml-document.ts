@@ -124,7 +124,7 @@ const issueProblems = async (
     // The alternative that came furthest is the one that was meant.
     const best = [...issue.errors].sort((a, b) => a.length - b.length)[0] ?? [];
     const nested = best.map(
-      (inner) => ({ ...inner, path: [...issue.path, ...inner.path] }) as z.core.$ZodIssue,
+      (inner) => ({ ...inner, path: [...issue.path, ...inner.path] }),
     );
     if (nested.length > 0)
       return (

@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
 import { z } from 'zod';
 import { CertrollError, messageOf } from '../core/errors.js';
@@ -48,7 +49,7 @@ const send = async (
   body?: unknown,
 ): Promise<Answer> => {
   const tls: RequestOptions = {};
-  await options.config.applyToHTTPSOptions(tls as never);
+  await options.config.applyToHTTPSOptions(tls);
   return new Promise((resolve, reject) => {
     const fail = (thrown: unknown): void => reject(failure(options, path, thrown));
     const sent = request(
@@ -58,7 +59,8 @@ const send = async (
         method,
         servername: options.serverName,
         headers: {
-          ...tls.headers,
+          // A kubeconfig with a token puts it here.
+          ...(tls.headers as OutgoingHttpHeaders | undefined),
           Accept: 'application/json, application/jwk-set+json, */*',
           'Content-Type': 'application/json',
         },

@@ -1,7 +1,7 @@
 import type { Reporter, RunEvent } from './events.js';
 
-/** What an event says, without time and host; undefined when it is not worth a line. */
-export const textOf = (event: RunEvent): string | undefined => {
+/** What an event says, without time and host. */
+const textOf = (event: RunEvent): string => {
   switch (event.type) {
     case 'phase':
       return event.name;
@@ -21,10 +21,8 @@ export const textOf = (event: RunEvent): string | undefined => {
 /** One line per event, with time and host: for pipes, cron and logs. */
 export const lineReporter = (write: (line: string) => void): Reporter => ({
   show(event) {
-    const text = textOf(event);
-    if (text === undefined) return;
-    const host = 'host' in event && event.host !== undefined ? event.host : '-';
-    write(`${event.at.toISOString()} ${host} ${text}\n`);
+    const host = 'host' in event ? event.host : '-';
+    write(`${event.at.toISOString()} ${host} ${textOf(event)}\n`);
   },
   end() {
     // Nothing is kept open.

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /** Columns on the screen; colour codes take none. */
-const width = (text: string): number => [...stripVTControlCharacters(text)].length;
+const width = (text: string): number => Array.from(stripVTControlCharacters(text)).length;
 
 /** Left-aligned columns, two spaces apart; the last one is not padded. */
 export const renderTable = (rows: readonly (readonly string[])[]): string => {

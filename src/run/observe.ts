@@ -79,7 +79,7 @@ const flagsOf = (facts: HostFacts): Flags => {
 const readHost = async (name: string, options: ObserveOptions): Promise<HostReading> => {
   const host = options.doors.host(name);
   options.progress('reading its processes', name);
-  const facts = await host.readFacts({ services: options.services(name) as Record<string, ServiceSpec> });
+  const facts = await host.readFacts({ services: options.services(name) });
   const flags = flagsOf(facts);
   const signing = [...new Set(Object.values(flags.signing))];
   const beside = signing.map(besideSigningFile);

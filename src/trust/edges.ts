@@ -60,3 +60,31 @@ export const brokenEdges = (world: World): readonly BrokenEdge[] => {
 /** Identifies an edge and the place it is broken in. */
 export const edgeId = (edge: BrokenEdge): string =>
   `${edge.presenter} → ${edge.verifier} ${edge.key} ${edge.where}`;
+
+/** Broken edges of one key, taken together: for people, who need one line and not one per pair. */
+export interface BrokenKey {
+  readonly key: KeyRef;
+  readonly presenters: readonly ProcessId[];
+  /** Refuse it now. */
+  readonly refusing: readonly ProcessId[];
+  /** Accept it now, and would refuse it after their next restart. */
+  readonly wouldRefuse: readonly ProcessId[];
+}
+
+/** The broken edges of a world, one entry a key. */
+export const brokenKeys = (world: World): readonly BrokenKey[] => {
+  const edges = brokenEdges(world);
+  return [...new Set(edges.map(({ key }) => key))].map((key) => {
+    const of = edges.filter((edge) => edge.key === key);
+    const refusing = new Set(of.filter(({ where }) => where === 'loaded').map(({ verifier }) => verifier));
+    const wouldRefuse = new Set(
+      of.map(({ verifier }) => verifier).filter((verifier) => !refusing.has(verifier)),
+    );
+    return {
+      key,
+      presenters: [...new Set(of.map(({ presenter }) => presenter))],
+      refusing: [...refusing],
+      wouldRefuse: [...wouldRefuse],
+    };
+  });
+};

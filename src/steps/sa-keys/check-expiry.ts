@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatDuration } from '../../core/duration.js';
-import { brokenEdges } from '../../trust/edges.js';
+import { brokenKeys } from '../../trust/edges.js';
 import { hostOf, type World } from '../../trust/world.js';
 import type { Site, Step } from '../step.js';
 import { apiserverOf, layoutOf } from './layout.js';
@@ -30,13 +30,9 @@ const reasons = (world: World, site: Site, force: boolean): readonly string[] =>
       `the certificate of ${host}'s signing key ${left < 0 ? `expired ${formatDuration(-left)} ago` : `has ${formatDuration(left)} left`}`,
     );
   }
-  const refused = brokenEdges(world);
-  if (refused.length > 0) {
-    const pairs = new Set(refused.map((edge) => `${edge.presenter} at ${edge.verifier}`));
-    due.push(
-      `tokens are refused (${[...pairs].slice(0, 3).join(', ')}${pairs.size > 3 ? `, ${pairs.size - 3} more` : ''})`,
-    );
-  }
+  const refused = brokenKeys(world).length;
+  if (refused > 0)
+    due.push(`tokens of ${refused} ${refused === 1 ? 'key' : 'keys'} are refused by some apiservers`);
   const keys = new Set(
     site.hosts.map(
       (name) => hostOf(world, name).files.get(apiserverOf(hostOf(world, name)).signingFile ?? '')?.signingKey,

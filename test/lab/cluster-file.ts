@@ -1,0 +1,18 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BASTION } from './bastion-paths.js';
+
+/** A copy of the lab's cluster file with some of its text replaced, beside it. Throws when a pattern is not found. */
+export const clusterFileWith = async (
+  name: string,
+  replacements: readonly (readonly [RegExp, string])[],
+): Promise<string> => {
+  let text = await readFile(BASTION.clusterFile, 'utf8');
+  for (const [pattern, replacement] of replacements) {
+    if (!pattern.test(text)) throw new Error(`The lab's cluster file has nothing like ${pattern.source}`);
+    text = text.replace(pattern, replacement);
+  }
+  const path = join(BASTION.folder, `cluster-${name}.yaml`);
+  await writeFile(path, text);
+  return path;
+};
