@@ -1,6 +1,6 @@
 import { CertrollError, EXIT } from '../core/errors.js';
 import { poll } from '../core/poll.js';
-import { probeTokenInput, assembleToken } from '../kube/probe-token.js';
+import { assembleToken, digestOf, probeTokenInput } from '../kube/probe-token.js';
 import { hostOf, type KeyRef, type ServiceName, type World } from '../trust/world.js';
 import type { ApplyContext } from './change.js';
 
@@ -105,7 +105,7 @@ const probeToken = async (probe: KeysAccepted['keys'][number], context: ApplyCon
     now: context.now(),
     ttlSeconds: PROBE_TTL_SECONDS,
   });
-  const signature = await doors.host(probe.host).sign(probe.path, Buffer.from(input));
+  const signature = await doors.host(probe.host).sign(probe.path, Buffer.from(input), digestOf(publicKeyPem));
   return assembleToken(input, signature, publicKeyPem);
 };
 

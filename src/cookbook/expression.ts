@@ -124,10 +124,18 @@ export const checkExpression = (text: string, names: Names): readonly Expression
 /** CEL's whole numbers are bigints; the rest of certroll has no use for them. */
 const plain = (value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value);
 
+/** Whole numbers as CEL has them: `inputs.count + 1` is an overload of two ints. */
+const toCel = (value: unknown): unknown => {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(toCel);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]));
+};
+
 /** Evaluates a checked expression. Throws an Error with one line when it cannot be evaluated. */
 export const evaluate = (text: string, scope: Scope): unknown => {
   try {
-    return plain(environment.parse(strip(text).source)({ ...scope }));
+    return plain(environment.parse(strip(text).source)(toCel(scope) as Record<string, unknown>));
   } catch (thrown) {
     throw new Error(clean(messageOf(thrown)), { cause: thrown });
   }

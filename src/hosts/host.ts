@@ -41,8 +41,8 @@ export interface Host {
     keyPath: string,
     subject: { readonly commonName: string; readonly dnsNames?: readonly string[] },
   ): Promise<string>;
-  /** Signs bytes with the private key at `keyPath` on the host: SHA-256, as openssl does (DER for ECDSA). */
-  sign(keyPath: string, data: Uint8Array): Promise<Buffer>;
+  /** Signs bytes with the private key at `keyPath` on the host, as openssl does (DER for ECDSA). */
+  sign(keyPath: string, data: Uint8Array, digest: 'sha256' | 'sha384'): Promise<Buffer>;
   /** Reads a private file. Only for moving a shared key from one host to another. */
   readSecret(path: string): Promise<Secret>;
   /** Free bytes on the file system that holds `path`. */

@@ -123,8 +123,8 @@ export class RemoteHost implements Host {
     return stdout.toString();
   }
 
-  async sign(keyPath: string, data: Uint8Array): Promise<Buffer> {
-    const argv = ['openssl', 'dgst', '-sha256', '-passin', 'pass:', '-sign', checkPath(keyPath)];
+  async sign(keyPath: string, data: Uint8Array, digest: 'sha256' | 'sha384'): Promise<Buffer> {
+    const argv = ['openssl', 'dgst', `-${digest}`, '-passin', 'pass:', '-sign', checkPath(keyPath)];
     const { stdout } = await this.run(argv, { stdin: data, readOnly: true });
     return stdout;
   }

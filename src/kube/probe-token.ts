@@ -29,6 +29,10 @@ export const algorithmOf = (publicKeyPem: string): 'RS256' | 'ES256' | 'ES384' =
   return size === 48 ? 'ES384' : 'ES256';
 };
 
+/** The digest that the algorithm signs (RFC 7518, 3.1). */
+export const digestOf = (publicKeyPem: string): 'sha256' | 'sha384' =>
+  algorithmOf(publicKeyPem) === 'ES384' ? 'sha384' : 'sha256';
+
 /** What is to be signed: header and claims as TokenRequest writes them. */
 export const probeTokenInput = (probe: ProbeToken): string => {
   const seconds = Math.floor(probe.now.getTime() / 1000);
