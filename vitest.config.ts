@@ -5,8 +5,12 @@ const project = (name: string, extra: object = {}) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 20_000, ...extra },
 });
 
+/** Where CI wants the counts, besides what is shown. */
+const report = process.env['CERTROLL_TEST_REPORT'];
+
 export default defineConfig({
   test: {
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     projects: [
       project('unit'),
       project('model', { testTimeout: 120_000 }),
