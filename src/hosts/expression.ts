@@ -93,10 +93,10 @@ const expandOperand = (operand: Piece, fail: Fail): string[] => {
       if (literalSinceBracket !== undefined) literalSinceBracket += match[0];
       continue;
     }
-    // Two numbers side by side could be read in several ways when they are folded again.
     if (literalSinceBracket !== undefined && /^\d*$/.test(literalSinceBracket)) {
       fail('two bracketed lists need something other than digits between them', at);
     }
+    checkNeighbours(match[1], operand.text, match.index, (what) => fail(what, at));
     parts.push(expandList({ text: match[1], at: at + 1 }, fail));
     literalSinceBracket = '';
   }
@@ -110,6 +110,22 @@ const expandOperand = (operand: Piece, fail: Fail): string[] => {
   const wrong = names.find((name) => !HOST_NAME.test(name));
   if (wrong !== undefined) fail(`'${wrong}' is not a host name`, operand.at);
   return names;
+};
+
+/**
+ * Digits that touch a bracket belong to the same number, and there ClusterShell and the plain
+ * reading part ways: it takes `w1[9-14]` for w19 to w114. What tools disagree on is refused.
+ */
+const checkNeighbours = (list: string, text: string, index: number, fail: (what: string) => never): void => {
+  const isAfterDigit = /\d$/.test(text.slice(0, index));
+  const isBeforeDigit = /^\d/.test(text.slice(index + list.length + 2));
+  const widths = new Set(
+    [...list.replaceAll(/\/\s*\d+/g, '').matchAll(/\d+/g)].map(([number]) => number.length),
+  );
+  if ((isAfterDigit || isBeforeDigit) && widths.size > 1) {
+    fail('the numbers of a list beside a digit need one width, such as 1[09-14]');
+  }
+  if (isBeforeDigit && list.includes('/')) fail('a step cannot stand before a digit');
 };
 
 const checkLiteral = (literal: Piece, fail: Fail): void => {

@@ -47,7 +47,7 @@ const groups = (names: ReadonlySet<string>): Cut[][] => {
 /** `1 2 3 7` → `1-3,7`, keeping zero padding: `08 09 10` → `08-10`, but `9 010` stays two. */
 const foldNumbers = (numbers: readonly string[]): string => {
   const ranges: { first: string; last: string }[] = [];
-  for (const digits of [...numbers].sort(byNumber)) {
+  for (const digits of [...numbers].sort(byWidth)) {
     const range = ranges.at(-1);
     if (range !== undefined && follows(range, digits)) range.last = digits;
     else ranges.push({ first: digits, last: digits });
@@ -62,6 +62,7 @@ const follows = ({ first, last }: { first: string; last: string }, digits: strin
 };
 
 const collator = new Intl.Collator('en', { numeric: true });
-/** Numbers by value, then by width, so that `1` and `01` have one order. */
 const byNumber = (one: string, other: string): number =>
-  collator.compare(one, other) || one.length - other.length || (one < other ? -1 : 1);
+  collator.compare(one, other) || (one < other ? -1 : 1);
+/** Shorter ones first: `3` must not stand between `02` and `03`. */
+const byWidth = (one: string, other: string): number => one.length - other.length || byNumber(one, other);

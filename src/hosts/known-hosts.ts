@@ -112,11 +112,11 @@ const nameMatcher = (names: string): ((name: string) => boolean) => {
   if (names.startsWith('|')) return hashMatcher(names);
   const patterns = names.split(',').map((text) => {
     const isNegated = text.startsWith('!');
-    return { isNegated, pattern: wildcard(isNegated ? text.slice(1) : text) };
+    return { isNegated, pattern: (isNegated ? text.slice(1) : text).toLowerCase() };
   });
   // One negated match rules the whole line out, wherever it stands.
   return (name) => {
-    const matching = patterns.filter(({ pattern }) => pattern.test(name));
+    const matching = patterns.filter(({ pattern }) => matchesPattern(pattern, name));
     return matching.length > 0 && matching.every(({ isNegated }) => !isNegated);
   };
 };
@@ -130,14 +130,27 @@ const hashMatcher = (names: string): ((name: string) => boolean) => {
   };
 };
 
-/** OpenSSH's patterns know `*` and `?` only; brackets stand for themselves. Runs of `*` are one, to stay fast. */
-const wildcard = (pattern: string): RegExp =>
-  new RegExp(
-    `^${pattern
-      .toLowerCase()
-      .replace(/\*+/g, '*')
-      .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
-      .replaceAll('*', '.*')
-      .replaceAll('?', '.')}$`,
-    's',
-  );
+/**
+ * OpenSSH's patterns know `*` and `?` only. Matched by hand, for a regular expression takes hours
+ * over many stars: it is enough to retry from the last star, because an earlier one can gain nothing.
+ */
+const matchesPattern = (pattern: string, name: string): boolean => {
+  let at = 0;
+  let star = -1;
+  let starAt = 0;
+  for (let position = 0; position < name.length;) {
+    if (pattern[at] === '*') {
+      star = at++;
+      starAt = position;
+    } else if (pattern[at] === '?' || pattern[at] === name[position]) {
+      at++;
+      position++;
+    } else if (star >= 0) {
+      at = star + 1;
+      position = ++starAt;
+    } else {
+      return false;
+    }
+  }
+  return /^\**$/.test(pattern.slice(at));
+};
