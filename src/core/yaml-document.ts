@@ -1,163 +1,130 @@
-import { readFileSync } from 'node:fs';
-import { isMap, isNode, isPair, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import { isAlias, isScalar, parseDocument, visit, type Alias, type Document } from 'yaml';
 import type { z } from 'zod';
-import { CertrollError, EXIT, messageOf } from './errors.js';
-import { suggest } from './suggest.js';
+import { messageOf, type CertrollError } from './errors.js';
+import { schemaProblems, type SchemaProblem } from './schema-problems.js';
+import {
+  positionAt,
+  readSource,
+  sourceError,
+  START,
+  type Position,
+  type Problem,
+  type SourceText,
+} from './source-text.js';
+import { nodeAt, offsetInScalar, pairAt, type YamlPath } from './yaml-nodes.js';
 
-/** 1-based. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
-export interface Problem {
-  readonly position: Position;
-  readonly message: string;
-}
-
-export type YamlPath = readonly (string | number)[];
+export type { Position, Problem } from './source-text.js';
+export type { YamlPath } from './yaml-nodes.js';
 
 /** A YAML text that fits its schema, and where each part of it stands. */
 export interface YamlDocument<T> {
   readonly file: string;
   readonly value: T;
-  /** Where a value stands; of a missing one, where its parent does. `offset` counts characters into a scalar. */
+  /** Where a value stands; of a missing one, where its parent does. `offset` counts characters into a text
+   * (0 is the first one, within the quotes). */
   positionOf(path: YamlPath, offset?: number): Position;
+  /** Where the key of a value stands. */
+  keyPositionOf(path: YamlPath): Position;
   /** The error for problems found later, in the same form. */
   error(problems: readonly Problem[]): CertrollError;
 }
 
-interface Source {
-  readonly file: string;
-  readonly text: string;
-  readonly code: string;
+/** Aliases that may be used; expanded, a few lines of them could fill the memory. */
+const MOST_ALIASES = 100;
+
+/** The source and its tree: what positions are found with. */
+class Tree {
+  constructor(
+    readonly source: SourceText,
+    readonly document: Document.Parsed,
+  ) {}
+
+  keyPositionOf(path: YamlPath): Position {
+    const key = pairAt(this.document, path)?.key;
+    return isScalar(key) && key.range ? positionAt(this.source.text, key.range[0]) : this.positionOf(path);
+  }
+
+  positionOf(path: YamlPath, offset?: number): Position {
+    const node = nodeAt(this.document, path);
+    if (node?.range) {
+      const isInto = offset !== undefined && isScalar(node);
+      const at = isInto ? offsetInScalar(this.source.text, node, offset) : node.range[0];
+      return positionAt(this.source.text, at);
+    }
+    return path.length === 0 ? START : this.keyPositionOf(path.slice(0, -1));
+  }
+
+  /** Where a problem with the schema stands: at the key when the key is wrong, else at the value. */
+  locate({ path, key, message }: SchemaProblem): Problem {
+    return {
+      position: key === undefined ? this.positionOf(path) : this.keyPositionOf([...path, key]),
+      message,
+    };
+  }
 }
 
-const showProblem = ({ file, text }: Source, { position, message }: Problem): string => {
-  const line = text.split('\n')[position.line - 1]?.replace(/\r$/, '') ?? '';
-  const caret = ' '.repeat(Math.max(0, position.column - 1));
-  return `${file}:${position.line}:${position.column}: ${message}\n    ${line}\n    ${caret}^`;
-};
-
-const fileError = (source: Source, problems: readonly Problem[]): CertrollError => {
-  const sorted = [...problems].sort(
-    (a, b) => a.position.line - b.position.line || a.position.column - b.position.column,
-  );
-  return new CertrollError(sorted.map((problem) => showProblem(source, problem)).join('\n'), {
-    code: source.code,
-    exit: EXIT.usage,
-  });
-};
-
-const START: Position = { line: 1, column: 1 };
-
-const positionAt = (counter: LineCounter, offset: number): Position => {
-  const { line, col } = counter.linePos(offset);
-  return line === 0 ? START : { line, column: col };
-};
-
-/** Where the value at `path` starts, or the nearest parent that exists. */
-const findPosition = (document: Document, counter: LineCounter, path: YamlPath, offset = 0): Position => {
-  for (let length = path.length; length >= 0; length -= 1) {
-    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-    if (!isNode(node) || !node.range) continue;
-    const quoted = isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE') ? 1 : 0;
-    const into = length === path.length && offset > 0 ? offset + quoted : 0;
-    return positionAt(counter, Math.min(node.range[0] + into, node.range[1]));
-  }
-  return START;
-};
-
-/** Where the key of a map entry stands, rather than its value. */
-const keyPosition = (document: Document, counter: LineCounter, path: YamlPath, key: string): Position => {
-  const map = path.length === 0 ? document.contents : document.getIn(path, true);
-  const pair = isMap(map)
-    ? map.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === key)
-    : undefined;
-  const node = pair?.key;
-  return isNode(node) && node.range
-    ? positionAt(counter, node.range[0])
-    : findPosition(document, counter, path);
-};
-
-/** Keys that the schema knows at a path, read off its JSON form; for "did you mean". */
-const knownKeys = (schema: unknown, path: YamlPath): readonly string[] => {
-  type Json = {
-    properties?: Record<string, Json>;
-    items?: Json;
-    anyOf?: Json[];
-    oneOf?: Json[];
-    additionalProperties?: Json;
-  };
-  const step = (nodes: readonly Json[], part: string | number): readonly Json[] =>
-    nodes.flatMap((node) => {
-      const next =
-        typeof part === 'number' ? node.items : (node.properties?.[part] ?? node.additionalProperties);
-      return next ? spread(next) : [];
-    });
-  const spread = (node: Json): readonly Json[] => [
-    node,
-    ...[...(node.anyOf ?? []), ...(node.oneOf ?? [])].flatMap(spread),
-  ];
-  const nodes = path.reduce(step, spread(schema as Json));
-  return [...new Set(nodes.flatMap((node) => Object.keys(node.properties ?? {})))];
-};
-
-const issueProblems = async (
-  issue: z.core.$ZodIssue,
-  schema: z.ZodType,
+const problemWithAlias = (
+  alias: Alias,
+  ancestors: readonly unknown[],
   document: Document,
-  counter: LineCounter,
-): Promise<readonly Problem[]> => {
-  const path = issue.path.filter((part): part is string | number => typeof part !== 'symbol');
-  if (issue.code === 'unrecognized_keys') {
-    const { z: zod } = await import('zod');
-    const known = knownKeys(zod.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), path);
-    return issue.keys.map((key) => ({
-      position: keyPosition(document, counter, path, key),
-      message: [`unknown key '${key}'${path.length > 0 ? ` in ${path.join('.')}` : ''}`, suggest(key, known)]
-        .filter(Boolean)
-        .join('; '),
-    }));
-  }
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // The alternative that came furthest is the one that was meant.
-    const best = [...issue.errors].sort((a, b) => a.length - b.length)[0] ?? [];
-    const nested = best.map(
-      (inner) => ({ ...inner, path: [...issue.path, ...inner.path] }),
-    );
-    if (nested.length > 0)
-      return (
-        await Promise.all(nested.map(async (inner) => issueProblems(inner, schema, document, counter)))
-      ).flat();
-  }
-  const missing = document.getIn(path, true) === undefined && path.length > 0;
-  const where = path.join('.') || 'the file';
-  return [
-    {
-      position: findPosition(document, counter, path),
-      message: missing
-        ? `'${where}' is missing`
-        : `${where}: ${issue.message.replace(/^Invalid input: /, '')}`,
-    },
-  ];
+): string | undefined => {
+  const target = alias.resolve(document);
+  if (!target) return `there is no '&${alias.source}' before this '*${alias.source}'`;
+  return ancestors.includes(target) ? `'*${alias.source}' stands inside what it stands for` : undefined;
 };
 
-const readText = (file: string, code: string): string => {
-  let bytes: Buffer;
+/** What the parser lets through and a file for people should not hold. */
+const problemsOfTree = ({ document, source }: Tree): readonly Problem[] => {
+  const problems: Problem[] = [];
+  const complain = (offset: number | undefined, message: string): void => {
+    problems.push({ position: positionAt(source.text, offset ?? 0), message });
+  };
+  if (document.directives.yaml.version !== '1.2') complain(0, 'the file must be YAML 1.2');
+  let aliases = 0;
+  visit(document, (key, node, ancestors) => {
+    if (isAlias(node)) {
+      const message = problemWithAlias(node, ancestors, document);
+      if (message !== undefined) complain(node.range?.[0], message);
+      aliases += 1;
+      if (aliases === MOST_ALIASES + 1) complain(node.range?.[0], `more than ${MOST_ALIASES} aliases`);
+      if (aliases > MOST_ALIASES) return visit.BREAK;
+    }
+    // Such a key would reach into how JavaScript keeps objects, and checks would pass it over.
+    if (key === 'key' && isScalar(node) && node.value === '__proto__')
+      complain(node.range?.[0], "'__proto__' cannot be a key");
+    return undefined;
+  });
+  return problems;
+};
+
+/** The words of the parser, where they need some help. */
+const syntaxMessage = (message: string): string => {
+  if (message.startsWith('Tabs are not allowed')) return 'tabs cannot indent; use spaces';
+  if (message.startsWith('With stringKeys')) return 'a key must be plain text';
+  if (message.startsWith('Source contains multiple documents')) return "one document only; remove the '---'";
+  return message.replace(/^Unresolved tag: /, 'unknown tag ');
+};
+
+const parse = (source: SourceText): Tree => {
+  const document = parseDocument(source.text, { prettyErrors: false, stringKeys: true });
+  const syntax = [...document.errors, ...document.warnings].map((error) => ({
+    position: positionAt(source.text, error.pos[0]),
+    message: syntaxMessage(error.message),
+  }));
+  if (syntax.length > 0) throw sourceError(source, syntax);
+  const tree = new Tree(source, document);
+  const problems = problemsOfTree(tree);
+  if (problems.length > 0) throw sourceError(source, problems);
+  return tree;
+};
+
+const plainOf = ({ document, source }: Tree): unknown => {
   try {
-    bytes = readFileSync(file);
-  } catch (cause) {
-    throw new CertrollError(`cannot read ${file}: ${messageOf(cause).replace(/^[A-Z]+: /, '')}`, {
-      code,
-      exit: EXIT.usage,
-      cause,
-    });
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new CertrollError(`${file}:1:1: this is not UTF-8 text`, { code, exit: EXIT.usage, cause });
+    return document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (thrown) {
+    const isBomb = messageOf(thrown).startsWith('Excessive alias count');
+    const message = isBomb ? 'the aliases of this file multiply without bounds' : messageOf(thrown);
+    throw sourceError(source, [{ position: START, message }]);
   }
 };
 
@@ -170,39 +137,23 @@ export const loadYaml = async <T>(
   schema: z.ZodType<T>,
   code: string,
 ): Promise<YamlDocument<T>> => {
-  const source: Source = { file, text: readText(file, code), code };
-  const counter = new LineCounter();
-  const document = parseDocument(source.text, {
-    lineCounter: counter,
-    prettyErrors: false,
-    uniqueKeys: true,
-  });
-  const broken = [...document.errors, ...document.warnings];
-  if (broken.length > 0) {
-    throw fileError(
-      source,
-      broken.map((error) => ({ position: positionAt(counter, error.pos[0]), message: error.message })),
-    );
-  }
-  let plain: unknown;
-  try {
-    plain = document.toJS({ maxAliasCount: 100 });
-  } catch (thrown) {
-    throw fileError(source, [{ position: START, message: messageOf(thrown) }]);
-  }
+  const source = await readSource(file, code);
+  const tree = parse(source);
+  const plain = plainOf(tree);
   if (plain === null || plain === undefined)
-    throw fileError(source, [{ position: START, message: 'the file is empty' }]);
+    throw sourceError(source, [{ position: START, message: 'the file is empty' }]);
   const parsed = schema.safeParse(plain);
   if (!parsed.success) {
-    const problems = await Promise.all(
-      parsed.error.issues.map(async (issue) => issueProblems(issue, schema, document, counter)),
+    throw sourceError(
+      source,
+      schemaProblems(parsed.error, schema, plain).map((problem) => tree.locate(problem)),
     );
-    throw fileError(source, problems.flat());
   }
   return {
     file,
     value: parsed.data,
-    positionOf: (path, offset) => findPosition(document, counter, path, offset),
-    error: (problems) => fileError(source, problems),
+    positionOf: (path, offset) => tree.positionOf(path, offset),
+    keyPositionOf: (path) => tree.keyPositionOf(path),
+    error: (problems) => sourceError(source, problems),
   };
 };

@@ -78,9 +78,9 @@ describe('a cookbook with a mistake is refused with file, line, column and hint'
       'name: again\nsteps:\n  - uses: sa-keys/issue\n',
       /mine\.yaml:3:1: Map keys must be unique/,
     ],
-    ['an unknown tag', 'steps: !secret\n  - uses: sa-keys/issue\n', /mine\.yaml:3:8: Unresolved tag/],
-    ['an alias that leads nowhere', 'steps: *nowhere\n', /Unresolved alias/],
-    ['a tab', 'steps:\n\t- uses: sa-keys/issue\n', /mine\.yaml:4:/],
+    ['an unknown tag', 'steps: !secret\n  - uses: sa-keys/issue\n', /mine\.yaml:3:8: unknown tag !secret/],
+    ['an alias that leads nowhere', 'steps: *nowhere\n', /mine\.yaml:3:8: there is no '&nowhere' before/],
+    ['a tab', 'steps:\n\t- uses: sa-keys/issue\n', /mine\.yaml:4:1: tabs cannot indent/],
   ])('%s', async (_what, text, message) => {
     const error = await failure(head + text);
     expect(error.message).toMatch(message);
