@@ -3,8 +3,8 @@ export interface Issuer {
   /** For people: `local CA /etc/pki/sa-ca.crt`, `cfssl https://pki.example.net:8888 (service-accounts)`. */
   readonly description: string;
   /**
-   * Throws `issuer.ca-expired` or `issuer.ca-not-yet-valid` (exit 4), `issuer.unreachable`, `issuer.auth`; called
-   * before anything is changed. Changes nothing.
+   * Throws `issuer.ca-expired`, `issuer.ca-not-yet-valid` or `issuer.ca-too-short` (exit 4), `issuer.unreachable`,
+   * `issuer.timeout`, `issuer.tls`, `issuer.auth`, `issuer.answer`; called before anything is changed. Changes nothing.
    */
   check(now: Date): Promise<IssuerState>;
   /**
@@ -12,6 +12,14 @@ export interface Issuer {
    * CA, dates, usages. Throws `issuer.*`.
    */
   issue(request: IssueRequest): Promise<IssuedCertificate>;
+}
+
+/** What an issuer must know of the run besides its own part of the cluster file. */
+export interface IssuerOptions {
+  /** Milliseconds: a certificate with less life than this would be due for renewal at once (thresholds.renewBefore). */
+  readonly renewWindowMs?: number;
+  /** Milliseconds that an issuer on the network may take. */
+  readonly timeoutMs?: number;
 }
 
 export interface IssuerState {
