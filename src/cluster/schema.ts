@@ -6,13 +6,13 @@ import { z } from 'zod';
  * made from this.
  */
 const duration = z.string().regex(/^(\d+(ms|s|m|h|d))+$/, 'a duration such as 90s, 15m, 12h or 30d');
-const file = z.string().min(1).describe('A path on the bastion; relative to the cluster file.');
+const file = z
+  .string()
+  .regex(/^[^\r\n\0]+$/, 'the path of a file, not what is in it')
+  .describe('A path on the bastion; relative to the cluster file, ~ is the home folder.');
+const command = z.array(z.string()).min(1).describe('A program and its arguments, one a word.');
 const secretRef = z
-  .union([
-    z.strictObject({ file }),
-    z.strictObject({ env: z.string().min(1) }),
-    z.strictObject({ command: z.array(z.string()).min(1) }),
-  ])
+  .union([z.strictObject({ file }), z.strictObject({ env: z.string().min(1) }), z.strictObject({ command })])
   .describe('A secret by reference: read from a file, an environment variable, or what a command prints.');
 
 const hostSet = z.strictObject({
@@ -23,11 +23,19 @@ const hostSet = z.strictObject({
 });
 
 const service = z.union([
-  z.strictObject({ systemd: z.string().min(1).describe('Unit name, such as kube-apiserver.service') }),
+  z.strictObject({
+    systemd: z
+      .string()
+      .regex(/^[A-Za-z0-9_@:.\\][A-Za-z0-9_@:.\\-]*$/, 'the name of a unit, such as kube-apiserver.service')
+      .describe('Unit name, such as kube-apiserver.service'),
+  }),
   z.strictObject({
     command: z.strictObject({
-      restart: z.array(z.string()).min(1),
-      pidFile: z.string().min(1),
+      restart: command.describe('Restarts the service on the host; {host} is its name.'),
+      pidFile: z
+        .string()
+        .startsWith('/')
+        .describe("Where the service notes its pid; {host} is the host's name."),
     }),
   }),
 ]);
@@ -69,7 +77,11 @@ export const clusterFileSchema = z.strictObject({
       .describe('The name that the etcd certificates carry, when it is not that of the endpoint.'),
     user: z.string().optional(),
     password: secretRef.optional(),
-    prefix: z.string().startsWith('/').default('/certroll').describe('Where the key registry is kept.'),
+    prefix: z
+      .string()
+      .regex(/^(\/[A-Za-z0-9._-]+)+$/, 'a path such as /certroll')
+      .default('/certroll')
+      .describe('Where the key registry is kept.'),
     timeout: duration.default('5s'),
   }),
   lock: z
@@ -85,7 +97,10 @@ export const clusterFileSchema = z.strictObject({
     port: z.int().min(1).max(65535).default(6443),
     serverName: z.string().default('kubernetes.default.svc'),
     timeout: duration.default('10s'),
-    ports: z.record(z.string(), z.int()).optional().describe('Port per host, where they differ.'),
+    ports: z
+      .record(z.string(), z.int().min(1).max(65535))
+      .optional()
+      .describe('Port per host, where they differ.'),
   }),
   serviceAccounts: z
     .strictObject({
@@ -116,7 +131,7 @@ export const clusterFileSchema = z.strictObject({
       }),
       z.strictObject({
         type: z.literal('cfssl'),
-        url: z.url(),
+        url: z.url({ protocol: /^https?$/ }),
         ca: file.optional().describe('CA of the PKI server (TLS). Default: the system roots.'),
         cert: file.optional(),
         key: file.optional(),
@@ -137,8 +152,8 @@ export const clusterFileSchema = z.strictObject({
     .prefault({}),
   restart: z
     .strictObject({
-      drain: z.array(z.string()).optional().describe('Run on the host, inside the lock, before its restart.'),
-      undrain: z.array(z.string()).optional(),
+      drain: command.optional().describe('Run on the host, inside the lock, before its restart.'),
+      undrain: command.optional(),
       readyTimeout: duration.default('120s'),
       readyTimes: z.int().min(1).default(3).describe('/readyz must answer 200 this many times in a row.'),
       settle: duration.default('5s').describe('Then wait for the load balancer: its interval × threshold.'),

@@ -37,6 +37,7 @@ export const positionAt = (text: string, offset: number): Position => {
 
 const SECRET_KEY =
   /((?:password|passphrase|secret|token|auth-?key|key-data)["']?\s*:\s*)(?![{[|>&*!\s]|.*\$\{\{)\S.*$/i;
+const URL_USER = /(:\/\/)[^/\s@'"]*@/g;
 const KEY_MATERIAL = /[A-Za-z0-9+/=_-]{48,}/g;
 const isKeyMaterial = (word: string): boolean => [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word));
 
@@ -44,6 +45,7 @@ const isKeyMaterial = (word: string): boolean => [/[a-z]/, /[A-Z]/, /\d/].every(
 const withoutSecrets = (line: string): string =>
   line
     .replace(SECRET_KEY, '$1[hidden]')
+    .replaceAll(URL_USER, '$1[hidden]@')
     .replaceAll(KEY_MATERIAL, (word) => (isKeyMaterial(word) ? '[hidden]' : word));
 
 /** The line with a caret below the column; a long line is cut around it. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadCluster, serviceSpec } from '../../../src/cluster/load.js';
 import { tempFolder, thrownBy } from '../../support/temp.js';
@@ -39,6 +40,31 @@ describe('a cluster file', () => {
     expect((await load(text)).name).toBe('p');
   });
 
+  it('has its paths relative to itself, and ~ is the home folder', async () => {
+    const before = process.env['HOME'];
+    process.env['HOME'] = folder.path;
+    try {
+      const cluster = await load(
+        good.replace('./kubeconfig', '~/kubeconfig').replace(":2379']", ":2379'], ca: key"),
+      );
+      expect(cluster.api.kubeconfig).toBe(join(folder.path, 'kubeconfig'));
+      expect(cluster.etcd.ca).toBe(join(folder.path, 'key'));
+      expect(cluster.baseDir).toBe(folder.path);
+    } finally {
+      process.env['HOME'] = before;
+    }
+  });
+
+  it('lets a named command have the braces of a shell', async () => {
+    const words = ['sh', '-c', "x=${HOME}; f() { kill {host}; }; awk '{ print $1 }'"];
+    const cluster = await load(
+      `${good}services: { apiserver: { command: { restart: ${JSON.stringify(words)}, pidFile: /run/pid } } }\n`,
+    );
+    expect(serviceSpec(cluster, 'cp1', 'kube-apiserver')).toMatchObject({
+      restart: ['sh', '-c', "x=${HOME}; f() { kill cp1; }; awk '{ print $1 }'"],
+    });
+  });
+
   it('fills the name of the host into the words of a named command', async () => {
     const cluster = await load(
       `${good}services: { apiserver: { command: { restart: ['/srv/{host}/ctl', restart], pidFile: '/srv/{host}/pid' } }, controllerManager: false }\n`,
@@ -68,11 +94,15 @@ describe('a cluster file', () => {
       good.replace('./kubeconfig', './kubeconfig, port: high'),
       /cluster\.yaml:4:40: api\.port: expected number/,
     ],
-    ['a host expression with a gap', good.replace('[1001-1003]', '[1001-'), /cluster\.yaml:2:25:/],
+    [
+      'a host expression with a gap',
+      good.replace('[1001-1003]', '[1001-'),
+      /cluster\.yaml:2:36: .*'\[' is never closed/,
+    ],
     [
       'a host expression that names nobody',
       good.replace("'kubemaster[1001-1003].example.net'", "'a!a'"),
-      /2:25: .*no host is left/,
+      /2:26: .*no host is left/,
     ],
     [
       'a file that is not there',
@@ -82,24 +112,109 @@ describe('a cluster file', () => {
     [
       'a private key that others can read',
       good.replace(":2379']", ":2379'], key: ./open-key"),
-      /cluster\.yaml:3:61: the private key .*open-key can be read by others \(mode 644\); chmod 600/,
+      /cluster\.yaml:3:61: .*open-key holds a secret and others can read it \(mode 644\); chmod 600 .*open-key/,
     ],
     ['a duration without a unit', `${good}lock: { wait: 10 }\n`, /lock\.wait/],
     [
       'an unknown placeholder',
       `${good}services: { apiserver: { command: { restart: ['/srv/{hots}/ctl'], pidFile: /x } } }\n`,
-      /'\{hots\}' is not known here/,
+      /cluster\.yaml:5:53: '\{hots\}' is not known here/,
+    ],
+    [
+      'a host that is both a control plane and a node',
+      `${good}nodes: { hosts: 'node[1-3],kubemaster1002.example.net' }\n`,
+      /cluster\.yaml:5:17: kubemaster1002\.example\.net is a control plane already/,
+    ],
+    [
+      'a host under two names',
+      good.replace("'kubemaster[1001-1003].example.net'", "'cp1,cp2.example.net,cp1.example.net'"),
+      /2:25: cp1 and cp1\.example\.net look like one host/,
+    ],
+    [
+      'a node that is a control plane under its short name',
+      `${good}nodes: { hosts: kubemaster1001 }\n`,
+      /5:17: kubemaster1001\.example\.net and kubemaster1001 look like one host/,
+    ],
+    [
+      'a wait that no timer can hold',
+      `${good}lock: { wait: 99999999999999999999d }\n`,
+      /5:15: lock\.wait: expected 0s to 1d/,
+    ],
+    [
+      'a certificate without its key',
+      good.replace(":2379']", ":2379'], cert: ./key"),
+      /etcd\.cert needs etcd\.key/,
+    ],
+    [
+      'a user without a password',
+      good.replace(":2379']", ":2379'], user: x"),
+      /etcd\.user needs etcd\.password/,
+    ],
+    [
+      'a password file that others can read',
+      good.replace(":2379']", ":2379'], user: x, password: { file: ./open-key }"),
+      /3:83: .*open-key holds a secret/,
+    ],
+    [
+      'a folder where a file should be',
+      good.replace('./kubeconfig', '.'),
+      /cluster\.yaml:4:20: cannot read .*: it is a folder/,
+    ],
+    [
+      'a password in an address',
+      good.replace('https://etcd1', 'https://root:hunter2@etcd1'),
+      /3:21: etcd\.endpoints: no user in the address/,
+    ],
+    [
+      'a path in an address',
+      good.replace(":2379'", ":2379/v3'"),
+      /3:21: etcd\.endpoints: no path in the address/,
+    ],
+    [
+      'an address named twice',
+      good.replace(":2379']", ":2379', 'https://etcd1.example.net:2379/']"),
+      /named twice/,
+    ],
+    [
+      'two ways to talk',
+      good.replace(":2379']", ":2379', 'http://etcd2:2379']"),
+      /http and https cannot be mixed/,
+    ],
+    [
+      'a port for a host that is none',
+      good.replace('./kubeconfig', './kubeconfig, ports: { kubemaster1004.example.net: 7443 }'),
+      /4:43: api\.ports: 'kubemaster1004\.example\.net' is not a control plane; did you mean/,
+    ],
+    [
+      'a unit that would read as an option',
+      `${good}services: { apiserver: { systemd: --now } }\n`,
+      /5:35: services\.apiserver\.systemd: the name of a unit/,
+    ],
+    [
+      'a renewal that comes before the certificate',
+      `${good}serviceAccounts: { ttl: 10d }\nissuer: { type: cfssl, url: 'https://pki' }\nthresholds: { renewBefore: 30d }\n`,
+      /7:28: thresholds\.renewBefore \(30d\) must be shorter than serviceAccounts\.ttl \(10d\)/,
+    ],
+    [
+      'a key in the place of its path',
+      good.replace(":2379']", ':2379\'], key: "-----BEGIN PRIVATE KEY-----\\nMIIE"'),
+      /3:61: etcd\.key: the path of a file, not what is in it/,
     ],
     ['an issuer of an unknown type', `${good}issuer: { type: vaul }\n`, /cluster\.yaml:5:/],
     [
       'a lease that is too short to keep',
       `${good}lock: { ttl: 1s }\n`,
-      /cluster\.yaml:5:14: a lock of less than 5s/,
+      /cluster\.yaml:5:14: lock\.ttl: expected 5s to 10m/,
     ],
   ])('with %s is refused with line and column', async (_what, text, message) => {
     const error = await thrownBy(() => load(text));
     expect(error.message).toMatch(message);
     expect(error).toMatchObject({ exit: 2, code: 'cluster-file.invalid' });
+  });
+
+  it('never shows a password that is in it', async () => {
+    const error = await thrownBy(() => load(good.replace('https://etcd1', 'https://root:hunter2@etcd1')));
+    expect(error.message).not.toContain('hunter2');
   });
 
   it('that is not there is refused with its name', async () => {
