@@ -209,7 +209,8 @@ const withoutDoubt = (host: string, error: unknown): unknown => {
   return new CertrollError(error.message, { code: error.code, host, cause: error });
 };
 
+/** No control characters: the shell's `$(…)` would drop a newline at the end. */
 const checkPath = (path: string): string => {
-  if (path.startsWith('/') && !path.includes('\0')) return path;
+  if (/^\/[^\x00-\x1f\x7f]*$/.test(path)) return path;
   throw new CertrollError(`'${path}' is not an absolute path`, { code: 'usage.path', exit: EXIT.usage });
 };

@@ -104,10 +104,13 @@ export const clientFiles = ({
 
 /** `user@host:port` of a jump host (also `ssh://…` and `[v6]:port`), as ssh reads it. */
 export const parseJump = (jump: string): { name: string; user?: string; port?: number } => {
-  const [, user, bracketed, plain, port] =
-    /^(?:ssh:\/\/)?(?:(.*)@)?(?:\[([^\]]+)\]|([^:]+|[^:]*(?::[^:]*){2,}))(?::(\d+))?\/?$/.exec(jump) ?? [];
+  const text = jump.replace(/^ssh:\/\//, '').replace(/\/$/, '');
+  const at = text.lastIndexOf('@');
+  const [user, place] = at < 0 ? [undefined, text] : [text.slice(0, at), text.slice(at + 1)];
+  // A bare IPv6 address has many colons and no port.
+  const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(place) ?? [];
   const name = bracketed ?? plain;
-  if (name === undefined || name === '' || name.startsWith('-')) {
+  if (name === undefined || !/^[\w.:%][\w.:%-]*$/.test(name)) {
     throw new CertrollError(`'${jump}' is not a jump host`, {
       code: 'ssh.config',
       exit: EXIT.usage,

@@ -1,14 +1,15 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ClusterFile } from '../../../src/cluster/schema.js';
-import { CertrollError, EXIT } from '../../../src/core/errors.js';
+import { EXIT } from '../../../src/core/errors.js';
 import { Secret } from '../../../src/core/secret.js';
 import { createTransport } from '../../../src/hosts/connect.js';
 import type { SshSettings } from '../../../src/hosts/ssh-config.js';
 import type { Transport } from '../../../src/hosts/transport.js';
+import { appears, failure } from '../../support/failure.js';
 import { freePort, sshKeygen, TestSshd } from '../../support/sshd.js';
 
 const TIMEOUT = { timeoutMs: 20_000 };
@@ -216,61 +217,4 @@ describe.each(['ssh2', 'openssh'] as const)('the %s transport', (kind) => {
       exit: EXIT.failed,
     });
   });
-
-  describe('through a jump host', () => {
-    let jump: TestSshd;
-    beforeAll(async () => {
-      jump = await TestSshd.start();
-      // The jump host lets the same key in.
-      await writeFile(join(jump.dir, 'authorized_keys'), await readFile(join(sshd.dir, 'user.pub')));
-    });
-    afterAll(() => jump.stop());
-
-    const viaJump = (ssh: Partial<ClusterFile['ssh']> = {}): Promise<Transport> =>
-      reach({ proxyJump: `127.0.0.1:${jump.port}`, knownHosts: ['both'], ...ssh });
-
-    it('reaches the host behind it', async () => {
-      await sshd.file('both', (await sshd.knownHostsLine()) + (await jump.knownHostsLine()));
-      const transport = await viaJump();
-      const { stdout } = await transport.exec(['sh', '-c', 'echo "$SSH_CONNECTION"'], TIMEOUT);
-      expect(stdout.toString()).toContain(` ${sshd.port}`);
-    });
-
-    it('reaches it by ssh_config alone', async () => {
-      await sshd.file(
-        'jump_config',
-        `Host hop\n  HostName 127.0.0.1\n  Port ${jump.port}\nHost behind\n  HostName 127.0.0.1\n  ProxyJump hop\n`,
-      );
-      const transport = await open(sshd.settings({ config: 'jump_config', knownHosts: ['both'] }), 'behind');
-      expect((await transport.exec(['true'], TIMEOUT)).exitCode).toBe(0);
-    });
-
-    it('checks the jump host’s key as strictly, even if ssh_config would take any', async () => {
-      await sshd.file('lax', 'StrictHostKeyChecking no\n');
-      const transport = await viaJump({ knownHosts: ['known_hosts'], config: 'lax' });
-      expect(await failure(transport.exec(['true'], TIMEOUT))).toMatchObject({ code: 'ssh.host-key' });
-    });
-
-    it('does not know the outcome when the jump host dies under a command', async () => {
-      const transport = await viaJump();
-      const started = join(sshd.dir, randomUUID());
-      const lost = failure(transport.exec(['sh', '-c', `touch ${started}; sleep 60`], TIMEOUT));
-      await appears(started);
-      await jump.dropConnections();
-      expect(await lost).toMatchObject({ code: 'ssh.outcome-unknown', exit: EXIT.unknown });
-    });
-  });
 });
-
-/** The error that a promise fails with; fails itself when there is none. */
-const failure = async (promise: Promise<unknown>): Promise<CertrollError> => {
-  const error: unknown = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).toBeInstanceOf(CertrollError);
-  return error as CertrollError;
-};
-
-const appears = (path: string): Promise<void> =>
-  vi.waitFor(() => access(path), { timeout: 10_000, interval: 20 });
