@@ -2,10 +2,13 @@ import { execa } from 'execa';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+/** What a certificate is to say. */
 export interface Leaf {
+  /** Path of the CA's files without their ending. */
   readonly ca: string;
   readonly subject: string;
   readonly sans?: readonly string[];
+  readonly usage?: 'serverAuth' | 'clientAuth';
   /** An RSA key instead of the quicker elliptic curve: what service accounts are signed with by default. */
   readonly rsa?: boolean;
 }
@@ -13,7 +16,7 @@ export interface Leaf {
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
 const RSA_KEY = ['-newkey', 'rsa:2048'];
 
-/** The playground's certificates, made with openssl: PATH.crt and PATH.key. */
+/** The playground's certificates, made with openssl: PATH.crt and PATH.key (0600). */
 export class Pki {
   readonly #config: string;
 
@@ -37,10 +40,13 @@ export class Pki {
     ]);
   }
 
-  async leaf(path: string, { ca, subject, sans = [], rsa = false }: Leaf): Promise<void> {
+  async leaf(path: string, { ca, subject, sans = [], usage, rsa = false }: Leaf): Promise<void> {
     const extensions = [
       'basicConstraints=critical,CA:FALSE',
       'keyUsage=critical,digitalSignature,keyEncipherment',
+      'subjectKeyIdentifier=hash',
+      'authorityKeyIdentifier=keyid',
+      ...(usage === undefined ? [] : [`extendedKeyUsage=${usage}`]),
       ...(sans.length > 0 ? [`subjectAltName=${sans.join(',')}`] : []),
     ];
     await this.#make(path, subject, rsa ? RSA_KEY : KEY, extensions, [

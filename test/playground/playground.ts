@@ -1,167 +1,216 @@
-import { execa } from 'execa';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
-import { createRequire } from 'node:module';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { freePort } from '../support/ports.js';
-import { endDaemons, listDaemons, startDaemon } from './daemons.js';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { clusterFile, kubeconfig } from './cluster-file.js';
+import { prepareControlPlane, runCtl } from './control-plane.js';
+import { endProcesses, findProcesses, readDaemon, startDaemon } from './daemons.js';
+import { startEtcd } from './etcd.js';
 import { Pki } from './pki.js';
-import { prepareControlPlane, startEtcd, startSshds, type Ports } from './services.js';
-import { HOSTS, paths, type Paths } from './settings.js';
+import { choosePorts, type Ports } from './ports.js';
+import { findPrograms, type Programs } from './programs.js';
+import { DEFAULT_MAX_LIFE, ETCD_NAME, HOST_NAMES, layout, runTypeScript, type Layout } from './settings.js';
+import { startSshds } from './sshd.js';
 
 export interface UpOptions {
+  /** Where it lives. Letters, digits and `/._+-` only. */
   readonly dir: string;
   /** Seconds after which everything ends by itself. Default: two hours. */
   readonly maxLife?: number;
+  /** Told what takes its time. */
+  readonly say?: (line: string) => void;
 }
 
-const choosePorts = async (): Promise<Ports> => {
-  const chosen = new Set<number>();
-  while (chosen.size < 2 + 2 * HOSTS.length) chosen.add(await freePort());
-  const [etcd = 0, etcdPeer = 0, ...rest] = chosen;
-  return { etcd, etcdPeer, ssh: rest.slice(0, HOSTS.length), api: rest.slice(HOSTS.length) };
-};
+const basesOf = (at: Layout): readonly string[] => [
+  join(at.dir, 'watchdog'),
+  at.etcd('etcd'),
+  ...HOST_NAMES.flatMap((host) => [at.host(host, 'sshd'), at.host(host, 'apiserver')]),
+];
 
-const clusterFile = (
-  dir: string,
-  ports: Ports,
-): string => `# The playground's cluster, as its operator describes it. Paths are relative to this file.
-name: playground
-controlPlanes: { hosts: 'kubemaster[1001-1003].play.example.net' }
-ssh: { config: ./ssh_config, identityFiles: [./id_ed25519], knownHosts: [./known_hosts], agent: false, sudo: false }
-etcd:
-  endpoints: ['https://127.0.0.1:${ports.etcd}']
-  serverName: etcd.play.example.net
-  ca: ./pki/ca.crt
-  cert: ./pki/client.crt
-  key: ./pki/client.key
-lock: { ttl: 10s, wait: 30s }
-api:
-  kubeconfig: ./kubeconfig
-  ports: { ${HOSTS.map((host, index) => `${host}: ${ports.api[index] ?? 0}`).join(', ')} }
-issuer: { type: local-ca, cert: ./pki/sa-ca.crt, key: ./pki/sa-ca.key }
-services:
-  apiserver: { command: { restart: ['${dir}/{host}/ctl', restart], pidFile: '${dir}/pids/apiserver-{host}' } }
-  controllerManager: false
-restart: { readyTimes: 2, settle: 1s }
-`;
+const isPlayground = async (at: Layout): Promise<boolean> =>
+  stat(at.mark).then(
+    () => true,
+    () => false,
+  );
 
-const kubeconfig = (ports: Ports): string => `apiVersion: v1
-kind: Config
-current-context: playground
-clusters: [{ name: playground, cluster: { server: 'https://127.0.0.1:${ports.api[0] ?? 0}', certificate-authority: ./pki/ca.crt, tls-server-name: kubernetes.default.svc } }]
-users: [{ name: admin, user: { client-certificate: ./pki/client.crt, client-key: ./pki/client.key } }]
-contexts: [{ name: playground, context: { cluster: playground, user: admin } }]
-`;
+/** One host of a playground. */
+export class PlaygroundHost {
+  /** Full name, as in the cluster file. */
+  readonly name: string;
+  readonly #at: Layout;
 
-const isReady = async (port: number, ca: Buffer): Promise<boolean> =>
-  new Promise((resolve) => {
-    request(
-      { host: '127.0.0.1', port, path: '/readyz', servername: 'kubernetes.default.svc', ca, timeout: 2000 },
-      (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      },
-    )
-      .on('error', () => resolve(false))
-      .end();
-  });
-
-/** A cluster of three control planes on loopback, with real sshd and etcd, and apiservers that are stand-ins. */
-export class Playground {
-  readonly dir: string;
-  readonly hosts: readonly string[] = HOSTS;
-  readonly #at: Paths;
-
-  private constructor(dir: string) {
-    this.dir = dir;
-    this.#at = paths(dir);
+  constructor(name: string, at: Layout) {
+    this.name = name;
+    this.#at = at;
   }
 
+  /** A file of the host, such as `sa.key`, `sa.crt`, `sa-verification-keys.pem`, `apiserver.log`, `ctl`. */
+  path(name: string): string {
+    return this.#at.host(this.name, name);
+  }
+
+  /** Its apiserver's address. */
+  async url(): Promise<string> {
+    const text = await readFile(this.#at.clusterFile, 'utf8');
+    const port = new RegExp(`^    ${this.name}: (\\d+)$`, 'm').exec(text)?.[1];
+    if (port === undefined) throw new Error(`${this.#at.clusterFile} has no port for ${this.name}`);
+    return `https://127.0.0.1:${port}`;
+  }
+
+  /** Pid of its apiserver; undefined when none runs. */
+  async apiserverPid(): Promise<number | undefined> {
+    return (await readDaemon(this.path('apiserver')))?.pid;
+  }
+
+  /** As the service manager of a real host would; start and restart wait until it is ready. */
+  async apiserver(verb: 'start' | 'stop' | 'restart'): Promise<void> {
+    await runCtl(this.name, this.#at, verb);
+  }
+}
+
+/** Three control planes on loopback: real sshd, real etcd, and apiservers that are stand-ins unless KUBE_APISERVER is set. */
+export class Playground {
+  readonly dir: string;
+  readonly hosts: readonly PlaygroundHost[];
+  readonly #at: Layout;
+
+  private constructor(dir: string) {
+    this.dir = resolve(dir);
+    this.#at = layout(this.dir);
+    this.hosts = HOST_NAMES.map((name) => new PlaygroundHost(name, this.#at));
+  }
+
+  /** The one in that folder, running or not. */
   static attach(dir: string): Playground {
     return new Playground(dir);
   }
 
-  /** A fresh cluster with the fault: whatever was in the folder, and ran from it, is ended and removed first. */
-  static async up({ dir, maxLife = 7200 }: UpOptions): Promise<Playground> {
+  /** A fresh cluster with the fault: what was in the folder, and ran from it, is ended and removed first. */
+  static async up({
+    dir,
+    maxLife = DEFAULT_MAX_LIFE,
+    say = () => undefined,
+  }: UpOptions): Promise<Playground> {
     const playground = new Playground(dir);
-    await playground.down();
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-    try {
-      await playground.#start(maxLife);
-    } catch (error) {
-      await endDaemons(dir, playground.#at.pid('.'));
-      throw error;
+    if (!/^[\w/.+-]+$/.test(playground.dir))
+      throw new Error(
+        `Choose a folder with nothing but letters, digits and /._+- in its path, not ${playground.dir}`,
+      );
+    const programs = await findPrograms(say);
+    for (let tries = 1; ; tries += 1) {
+      await playground.down();
+      try {
+        await playground.#start(programs, maxLife);
+        return playground;
+      } catch (error) {
+        // The folder stays, for its logs.
+        await endProcesses(playground.dir, basesOf(playground.#at));
+        const taken = /address already in use|EADDRINUSE/i.test(await playground.#logs());
+        if (!taken || tries === 3) throw error;
+      }
     }
-    return playground;
   }
 
+  /** For `certroll -c`. */
   get clusterFile(): string {
     return this.#at.clusterFile;
   }
 
-  /** Path of a host's file, such as `pki/sa.key`. */
-  file(host: string, name: string): string {
-    return this.#at.host(host, name);
+  /** For CERTROLL_STATE_DIR. */
+  get stateDir(): string {
+    return this.#at.state;
   }
 
-  /** Which of its processes run. */
-  async processes(): Promise<ReadonlyMap<string, boolean>> {
-    return listDaemons(this.dir, this.#at.pid('.'));
+  /** A file made for the whole cluster, such as `ca.crt`, `admin.key`, `sa-ca.crt`. */
+  pki(name: string): string {
+    return this.#at.pki(name);
   }
 
-  /** Ends its processes and removes its folder. */
+  /** A copy of the cluster file, beside it, with some of its text replaced. Throws when there is no such text. */
+  async clusterFileWith(name: string, ...changes: readonly (readonly [RegExp, string])[]): Promise<string> {
+    let text = await readFile(this.clusterFile, 'utf8');
+    for (const [pattern, replacement] of changes) {
+      if (!pattern.test(text)) throw new Error(`The cluster file has nothing like ${pattern.source}`);
+      text = text.replace(pattern, replacement);
+    }
+    const path = join(this.dir, `cluster-${name}.yaml`);
+    await writeFile(path, text);
+    return path;
+  }
+
+  /** Which of its servers run. */
+  async servers(): Promise<ReadonlyMap<string, boolean>> {
+    const states = basesOf(this.#at).map(
+      async (base) => [base.slice(this.dir.length + 1), (await readDaemon(base)) !== undefined] as const,
+    );
+    return new Map(await Promise.all(states));
+  }
+
+  /** Pids of everything that runs for it. */
+  async pids(): Promise<readonly number[]> {
+    return (await findProcesses(this.dir, basesOf(this.#at))).map(({ pid }) => pid);
+  }
+
+  /** Ends its processes, at once, and removes its folder. Refuses a folder that is not a playground's. */
   async down(): Promise<void> {
-    await endDaemons(this.dir, this.#at.pid('.'));
+    const content = await readdir(this.dir).catch(() => []);
+    if (content.length > 0 && !(await isPlayground(this.#at)))
+      throw new Error(`${this.dir} is not a playground's folder, and not empty: choose another one (--dir)`);
+    await endProcesses(this.dir, basesOf(this.#at));
     await rm(this.dir, { recursive: true, force: true });
   }
 
-  async #start(maxLife: number): Promise<void> {
+  async #start(programs: Programs, maxLife: number): Promise<void> {
     const at = this.#at;
+    await mkdir(at.dir, { recursive: true, mode: 0o700 });
+    await writeFile(at.mark, 'Made by certroll\'s "npm run playground"; its "down" removes this folder.\n');
+    await this.#startWatchdog(maxLife);
+    await Promise.all(HOST_NAMES.map((host) => mkdir(at.host(host, '.'), { recursive: true })));
     const [ports, pki] = await Promise.all([choosePorts(), Pki.create(at.pki('.'))]);
     await Promise.all([
-      pki.ca(at.pki('ca'), 'playground'),
-      pki.ca(at.pki('sa-ca'), 'playground service accounts'),
+      pki.ca(at.pki('ca'), 'playground CA'),
+      pki.ca(at.pki('etcd-ca'), 'playground etcd CA'),
+      pki.ca(at.pki('sa-ca'), 'playground service-account CA'),
     ]);
+    const plan = { pki, at, ports, endsAt: Date.now() + maxLife * 1000 };
     await Promise.all([
-      pki.leaf(at.pki('etcd'), {
+      this.#startEtcd(programs, pki, ports),
+      startSshds(programs.sshd, at, ports),
+      pki.leaf(at.pki('admin'), {
         ca: at.pki('ca'),
-        subject: '/CN=etcd',
-        sans: ['DNS:etcd.play.example.net', 'IP:127.0.0.1'],
+        subject: '/O=system:masters/CN=admin',
+        usage: 'clientAuth',
       }),
-      pki.leaf(at.pki('client'), { ca: at.pki('ca'), subject: '/O=system:masters/CN=certroll' }),
-      ...HOSTS.map(async (host, index) => prepareControlPlane(host, index, pki, at, ports)),
+      ...HOST_NAMES.map((host) => prepareControlPlane(host, plan)),
     ]);
-    await writeFile(at.clusterFile, clusterFile(this.dir, ports));
+    await writeFile(at.clusterFile, clusterFile(at, ports));
     await writeFile(at.kubeconfig, kubeconfig(ports), { mode: 0o600 });
-    await this.#startWatchdog(maxLife);
-    await Promise.all([startEtcd(at, ports), startSshds(this.dir, at, ports)]);
-    await Promise.all(HOSTS.map(async (host) => execa(at.host(host, 'ctl'), ['start'])));
-    const ca = await readFile(at.pki('ca.crt'));
-    await Promise.all(HOSTS.map(async (host, index) => this.#waitReady(host, ports.api[index] ?? 0, ca)));
+    await Promise.all(this.hosts.map((host) => host.apiserver('start')));
+  }
+  async #startEtcd(programs: Programs, pki: Pki, ports: Ports): Promise<void> {
+    const at = this.#at;
+    const ca = at.pki('etcd-ca');
+    const sans = [`DNS:${ETCD_NAME}`];
+    await Promise.all([
+      pki.leaf(at.pki('etcd'), { ca, subject: '/CN=etcd', sans, usage: 'serverAuth' }),
+      pki.leaf(at.pki('etcd-client'), { ca, subject: '/CN=playground-operator', usage: 'clientAuth' }),
+    ]);
+    await startEtcd(programs.etcd, at, ports);
   }
 
   /** Ends everything after a while, whatever became of the one who started it. */
   async #startWatchdog(maxLife: number): Promise<void> {
-    const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-    const script = fileURLToPath(new URL('watchdog.ts', import.meta.url));
-    await startDaemon([process.execPath, '--import', loader, script, this.dir, String(maxLife)], {
-      pid: this.#at.pid('watchdog'),
-      log: `${this.dir}/watchdog.log`,
-    });
+    const down = [...runTypeScript('cli.ts'), 'down', '--dir', this.dir];
+    const argv = [
+      'sh',
+      '-c',
+      'sleep "$1"; shift; exec "$@"',
+      'certroll-playground-watchdog',
+      String(maxLife),
+    ];
+    await startDaemon(this.dir, join(this.dir, 'watchdog'), [...argv, ...down]);
   }
 
-  async #waitReady(host: string, port: number, ca: Buffer): Promise<void> {
-    const end = performance.now() + 60_000;
-    while (!(await isReady(port, ca))) {
-      if (performance.now() > end) {
-        const log = await readFile(this.#at.host(host, 'apiserver.log'), 'utf8').catch(() => '');
-        throw new Error(
-          `The apiserver of ${host} is not ready after 60 s. The end of its log:\n${log.split('\n').slice(-15).join('\n')}`,
-        );
-      }
-      await delay(100);
-    }
+  async #logs(): Promise<string> {
+    const read = async (base: string): Promise<string> => readFile(`${base}.log`, 'utf8').catch(() => '');
+    return (await Promise.all(basesOf(this.#at).map(read))).join('\n');
   }
 }

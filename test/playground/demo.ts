@@ -1,0 +1,83 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { ROOT } from '../support/build.js';
+import { newestChange } from './newest.js';
+import { Playground } from './playground.js';
+import { realApiserver } from './settings.js';
+
+const say = (text = ''): void => console.log(text);
+
+/** Compiles certroll when that was never done, or its source has changed since. */
+const build = async (): Promise<void> => {
+  const built = await stat(join(ROOT, 'dist/cli/main.js')).catch(() => undefined);
+  if (built && built.mtimeMs >= (await newestChange(join(ROOT, 'src')))) return;
+  say('Compiling certroll (npm run build) ...');
+  await execa('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: 'inherit' });
+};
+
+/** The command line as a user would call it, its output as it comes; resolves to its exit status. */
+export const certroll = async (playground: Playground, ...args: readonly string[]): Promise<number> => {
+  say(`\n$ certroll ${args.join(' ')}`);
+  const { exitCode } = await execa(process.execPath, [join(ROOT, 'bin/certroll.js'), ...args], {
+    stdio: 'inherit',
+    reject: false,
+    env: { CERTROLL_STATE_DIR: playground.stateDir },
+  });
+  return exitCode ?? 1;
+};
+
+/** What the apiservers are, said wherever a user looks. */
+export const whatRuns = (): string => {
+  const real = realApiserver();
+  return real === undefined
+    ? `sshd, etcd and certroll are real. The three apiservers are STAND-INS, not kube-apiserver: they keep its rules about keys
+and tokens, and do nothing else. (KUBE_APISERVER=/path/to/kube-apiserver runs real ones.)`
+    : `sshd, etcd, certroll and the three apiservers (${real}) are real.`;
+};
+
+/** Starts a fresh one, saying what it is. */
+export const bringUp = async (dir: string, maxLife: number): Promise<Playground> => {
+  await build();
+  const start = Date.now();
+  say('Starting a cluster of three control planes on 127.0.0.1 ...');
+  const playground = await Playground.up({ dir, maxLife, say });
+  say(`Up after ${((Date.now() - start) / 1000).toFixed(1)} s, in ${playground.dir}`);
+  say(whatRuns());
+  return playground;
+};
+
+/** What to type next. */
+export const howToGoOn = (playground: Playground): void => {
+  const [host] = playground.hosts;
+  say(`
+Go on by hand:
+  export CERTROLL_STATE_DIR=${playground.stateDir}
+  node bin/certroll.js status -c ${playground.clusterFile}
+  node bin/certroll.js plan rotate-sa-keys -c ${playground.clusterFile}
+  node bin/certroll.js run rotate-sa-keys -c ${playground.clusterFile} --force
+  ssh -F ${join(playground.dir, 'ssh_config')} ${host?.name ?? ''}
+  tail -f ${host?.path('apiserver.log') ?? ''}
+  npm run playground -- down --dir ${playground.dir}`);
+};
+
+/** The trust matrix. */
+export const showStatus = async (playground: Playground): Promise<number> =>
+  certroll(playground, 'status', '-c', playground.clusterFile);
+
+/** The main job. */
+export const rotate = async (playground: Playground, more: readonly string[] = []): Promise<number> =>
+  certroll(playground, 'run', 'rotate-sa-keys', '-c', playground.clusterFile, '--yes', ...more);
+
+/** From the fault to keys that all accept; resolves to an exit status. */
+export const tell = async (playground: Playground): Promise<number> => {
+  say('\nThe fault: each apiserver signs tokens with a key of its own, and the others refuse them.');
+  await showStatus(playground);
+  say('\nNow certroll replaces the keys of all three, with no token refused on the way.');
+  const exit = await rotate(playground);
+  say(
+    exit === 0 ? '\nAnd now everyone accepts the tokens of everyone:' : `\nThe rotation ended with ${exit}.`,
+  );
+  const after = await showStatus(playground);
+  return exit === 0 ? after : exit;
+};
