@@ -31,7 +31,11 @@ target=$(resolve "$path")
 if [ -e "$target" ]; then public_half "$target"; exit 0; fi
 stage_beside "$target"
 openssl "$@" -out "$staged" </dev/null
-openssl pkey -in "$staged" -noout
+if ! openssl pkey -in "$staged" -noout; then
+  # openssl 3 writes half a key to a full disk and reports success.
+  [ "$(stat -f -c %a -- "\${target%/*}")" != 0 ] || fail 1 'No space left on device'
+  fail 1 "openssl made no key that it can read itself"
+fi
 [ -z "$like" ] || take_after "$like" "$staged"
 sync -- "$staged"
 # A link, not a rename: it fails where someone else was first.

@@ -163,27 +163,32 @@ export class RemoteHost implements Host {
 
 /** `host.command`: the command ran and exited with a status that is not one of the expected. */
 class CommandFailed extends CertrollError {
-  readonly result: RunResult;
+  // Private, so that printing the error prints no more than its message.
+  readonly #stderr: string;
 
-  constructor(message: string, host: string, result: RunResult) {
+  constructor(message: string, host: string, stderr: string) {
     super(message, { code: 'host.command', host });
-    this.result = result;
+    this.#stderr = stderr;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
   }
 }
 
-const commandFailed = (host: string, argv: readonly string[], result: RunResult): CommandFailed => {
+const commandFailed = (
+  host: string,
+  argv: readonly string[],
+  { exitCode, stderr }: RunResult,
+): CommandFailed => {
   // A script would fill the screen; its arguments say what it was for.
   const shown = argv.map((word) => (word.includes('\n') ? '…' : word)).join(' ');
-  return new CommandFailed(
-    `'${shown}' on ${host} exited with ${result.exitCode}${saying(result)}`,
-    host,
-    result,
-  );
+  return new CommandFailed(`'${shown}' on ${host} exited with ${exitCode}${saying(stderr)}`, host, stderr);
 };
 
 const writeFailed = (host: string, what: string, error: CommandFailed): CertrollError => {
-  const isFull = /No space left on device|Disk quota exceeded/.test(error.result.stderr);
-  return new CertrollError(`could not ${what} on ${host}${saying(error.result)}`, {
+  const isFull = /No space left on device|Disk quota exceeded/.test(error.stderr);
+  return new CertrollError(`could not ${what} on ${host}${saying(error.stderr)}`, {
     code: isFull ? 'host.no-space' : 'host.write',
     host,
     cause: error,
@@ -191,14 +196,14 @@ const writeFailed = (host: string, what: string, error: CommandFailed): Certroll
   });
 };
 
-const saying = ({ stderr }: RunResult): string => {
-  const text = stderr
-    .trim()
-    .replace(/^certroll: /gm, '')
-    .split('\n')
+/** The last lines of stderr, for the end of a message; openssl's rows of dots say nothing. */
+const saying = (stderr: string): string => {
+  const lines = stderr.split('\n').map((line) => line.trim().replace(/^certroll: /, ''));
+  const text = lines
+    .filter((line) => !/^[.+*]*$/.test(line))
     .slice(-5)
     .join('; ');
-  return text === '' ? '' : `: ${text}`;
+  return text === '' ? '' : `: ${text.slice(0, 500)}`;
 };
 
 /** Nothing was to be changed, so a lost connection or a timeout leaves nothing unknown. */
