@@ -3,7 +3,7 @@ import { certroll, start, type JsonEvent } from '../support/certroll.js';
 import { BASTION } from './bastion-paths.js';
 import { clusterFileWith } from './cluster-file.js';
 import { Lab } from './lab.js';
-import { CONTROL_PLANES } from './settings.js';
+import { CONTROL_PLANES, hostNamed } from './settings.js';
 import { lockKeys } from './registry.js';
 import { until } from './wait.js';
 
@@ -16,16 +16,15 @@ describe('the lock', () => {
 
   beforeAll(async () => {
     lab = await Lab.up();
+    await lab.restoreFault();
     await lab.trustEachOther();
   });
 
   /** etcdctl on a host, as the unit of another automation would run it. */
   const etcdctlLock = (host: string, command: readonly string[]) =>
     lab.exec(host, [
-      'env',
-      'ETCDCTL_API=3',
       'etcdctl',
-      '--endpoints=https://127.0.0.1:2379',
+      `--endpoints=https://${hostNamed(host).address}:2379`,
       '--cacert=/etc/kubernetes/pki/etcd/ca.crt',
       '--cert=/etc/kubernetes/pki/apiserver-etcd-client.crt',
       '--key=/etc/kubernetes/pki/apiserver-etcd-client.key',
@@ -35,16 +34,32 @@ describe('the lock', () => {
       ...command,
     ]);
 
+  /** etcdctl holds the lock on the first host until it is let go, and five seconds more. */
+  const holdUntilReleased = () => {
+    const host = first?.name ?? '';
+    const sign = '/run/certroll-lab-let-go';
+    const command = `rm -f ${sign}; while [ ! -e ${sign} ]; do sleep 0.2; done; sleep 5`;
+    return {
+      ended: etcdctlLock(host, ['sh', '-c', command]),
+      release: () => lab.exec(host, ['touch', sign]),
+    };
+  };
+
   test('held by etcdctl on a host makes certroll wait and say who holds it', async () => {
-    const held = etcdctlLock(first?.name ?? '', ['sleep', '5']);
+    const held = holdUntilReleased();
     const [key] = await until('etcdctl has the lock', 20, async () => {
       const keys = await lockKeys(lab, LOCK);
       return keys.length > 0 && keys;
     });
     const events: JsonEvent[] = [];
-    const running = await start(restart, { onEvent: (event) => events.push(event) });
-    await held;
+    const running = await start(restart, {
+      onEvent: (event) => {
+        events.push(event);
+        if (event.type === 'lock' && event['state'] === 'waiting') void held.release();
+      },
+    });
     const { exitCode } = await running.finished;
+    await held.ended;
     expect(exitCode).toBe(0);
     const waiting = events.findIndex((event) => event.type === 'lock' && event['state'] === 'waiting');
     const acquired = events.findIndex((event) => event.type === 'lock' && event['state'] === 'acquired');
@@ -93,7 +108,7 @@ describe('the lock', () => {
   });
 
   test('makes certroll give up with 5 and leave no key behind when it is not had in time', async () => {
-    const held = etcdctlLock(first?.name ?? '', ['sleep', '12']);
+    const held = holdUntilReleased();
     await until('etcdctl has the lock', 20, async () => (await lockKeys(lab, LOCK)).length > 0);
     const before = await Promise.all(
       CONTROL_PLANES.map((host) => lab.processStart(host.name, 'kube-apiserver')),
@@ -103,7 +118,8 @@ describe('the lock', () => {
     expect(exitCode).toBe(5);
     expect(stderr).toMatch(/the lock apiserver-restart was not had within 3 s/);
     expect((await lockKeys(lab, LOCK)).length).toBe(1);
-    await held;
+    await held.release();
+    await held.ended;
     const after = await Promise.all(
       CONTROL_PLANES.map((host) => lab.processStart(host.name, 'kube-apiserver')),
     );
