@@ -1,6 +1,7 @@
 import { parseDuration } from '../core/duration.js';
-import { CertrollError, EXIT } from '../core/errors.js';
+import { CertrollError, EXIT, messageOf } from '../core/errors.js';
 import { suggest } from '../core/suggest.js';
+import { requirePattern } from './pattern.js';
 import type { InputSpec } from './schema.js';
 
 export type InputValue = string | boolean | number;
@@ -13,26 +14,28 @@ const wrong = (message: string, hint?: string): CertrollError =>
     ...(hint === undefined ? {} : { hint }),
   });
 
+const readType = (type: InputSpec['type'], text: string): InputValue => {
+  switch (type) {
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true';
+      throw new Error(`'${text}' is neither true nor false`);
+    case 'number':
+      if (/^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
+      throw new Error(`'${text}' is not a number`);
+    case 'duration':
+      parseDuration(text);
+      return text;
+    case 'string':
+      return text;
+  }
+};
+
 /** Reads a value as the input's type wants it. Throws an Error that says what is expected. */
 export const readInput = (spec: InputSpec, given: InputValue): InputValue => {
-  const text = String(given);
-  const value = ((): InputValue => {
-    switch (spec.type) {
-      case 'boolean':
-        if (text === 'true' || text === 'false') return text === 'true';
-        throw new Error(`'${text}' is neither true nor false`);
-      case 'number':
-        if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
-        throw new Error(`'${text}' is not a number`);
-      case 'duration':
-        parseDuration(text);
-        return text;
-      case 'string':
-        return text;
-    }
-  })();
-  if (spec.choices && !spec.choices.includes(value as string))
-    throw new Error(`'${text}' is not one of ${spec.choices.join(', ')}`);
+  const value = readType(spec.type, String(given));
+  if (spec.choices && !spec.choices.map(String).includes(String(value)))
+    throw new Error(`'${String(value)}' is not one of ${spec.choices.join(', ')}`);
+  if (spec.pattern !== undefined) requirePattern(spec.pattern, String(value));
   return value;
 };
 
@@ -52,9 +55,9 @@ export const bindInputs = (
         suggest(name, names) || `See certroll cookbook show ${cookbook.name}.`,
       );
   }
-  const bound: Record<string, InputValue> = {};
+  const bound = new Map<string, InputValue>();
   for (const [name, spec] of Object.entries(cookbook.inputs)) {
-    const value = given[name] ?? spec.default;
+    const value = Object.hasOwn(given, name) ? given[name] : spec.default;
     if (value === undefined) {
       if (spec.required)
         throw wrong(
@@ -64,10 +67,10 @@ export const bindInputs = (
       continue;
     }
     try {
-      bound[name] = readInput(spec, value);
+      bound.set(name, readInput(spec, value));
     } catch (thrown) {
-      throw wrong(`input '${name}' of ${cookbook.name}: ${(thrown as Error).message}`);
+      throw wrong(`input '${name}' of ${cookbook.name}: ${messageOf(thrown)}`);
     }
   }
-  return bound;
+  return Object.fromEntries(bound);
 };

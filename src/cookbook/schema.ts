@@ -14,7 +14,14 @@ const input = z
     choices: z
       .array(z.union([z.string(), z.number()]))
       .min(1)
-      .optional(),
+      .optional()
+      .describe('The only values that may be given.'),
+    pattern: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('A regular expression that the whole value must fit; for strings.'),
   })
   .describe('An input of the cookbook, given with --input NAME=VALUE.');
 
@@ -42,6 +49,12 @@ const step = z
       .optional()
       .describe(
         'Refuse the plan, with this message, unless the expression is true after the step was planned.',
+      ),
+    finally: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Done even when the run fails before it. Last in the cookbook, and only for steps that allow it.',
       ),
   })
   .describe('One step; it is planned on the world that the steps before it are predicted to leave.');
