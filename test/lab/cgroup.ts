@@ -29,7 +29,7 @@ export const enterCgroupScript = (host: string): string =>
 
 /** Removes a group and those in it, the innermost first. A process that has just ended keeps its group for a moment. */
 const remove = async (group: string): Promise<void> => {
-  await until(`the control group ${group} is empty`, 20, async () => {
+  await until(`the control group ${group} is empty`, 60, async () => {
     if (existsSync(group)) await run(['find', group, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';']);
     return !existsSync(group);
   });
