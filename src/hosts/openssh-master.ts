@@ -11,11 +11,18 @@ import { calledOff, hostKeyRefused, notLetIn, unreachable } from './ssh-errors.j
 import type { SshTarget } from './ssh-config.js';
 
 /**
- * Runs ssh until descriptor 3 ends. certroll holds the other end, so that its own death, kill -9
- * included, ends the connection too.
+ * Runs ssh until descriptor 3 ends, then removes the folder of its socket. certroll holds the other
+ * end, so that its own death, kill -9 included, ends the connection too. Arguments: FOLDER, then ssh's.
  */
-const WATCHED =
-  'ssh "$@" </dev/null & ssh=$!; { cat >/dev/null; kill "$ssh"; } <&3 2>/dev/null & wait "$ssh"';
+const WATCHED = `
+dir=$1
+shift
+ssh "$@" </dev/null & ssh=$!
+{ cat >/dev/null; kill "$ssh"; } <&3 2>/dev/null &
+wait "$ssh"
+code=$?
+rm -rf -- "$dir"
+exit "$code"`;
 
 /** An open connection of the system ssh that other ssh processes share through a socket. */
 export class OpensshMaster {
@@ -43,7 +50,7 @@ export class OpensshMaster {
     const dir = await mkdtemp(join(tmpdir(), 'certroll-ssh-'));
     const argv = ['-M', '-N', '-S', join(dir, 's'), ...words, '--', target.name];
     // A group of its own: an interrupt at the terminal must not cut the connection under a run.
-    const child = spawn('sh', ['-c', WATCHED, 'sh', ...argv], {
+    const child = spawn('sh', ['-c', WATCHED, 'sh', dir, ...argv], {
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     });

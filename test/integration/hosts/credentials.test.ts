@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -109,7 +108,6 @@ describe('the shared connection of openssh', () => {
   it('ends with certroll, even when certroll is killed', async () => {
     const sshd = await TestSshd.start();
     onTestFinished(() => sshd.stop());
-    const before = new Set(await sockets());
     const script = `
       import { createTransport } from ${JSON.stringify(new URL('../../../src/hosts/connect.ts', import.meta.url).href)};
       const transport = await createTransport('127.0.0.1', ${JSON.stringify(sshd.settings({ transport: 'openssh' }))});
@@ -120,16 +118,23 @@ describe('the shared connection of openssh', () => {
     await writeFile(program, script);
     const child = spawn(process.execPath, ['--import', 'tsx', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, TMPDIR: sshd.dir },
     });
     await once(child.stdout, 'data');
-    const [dir = ''] = (await sockets()).filter((name) => !before.has(name));
-    const probe = ['-S', join(tmpdir(), dir, 's'), '-O', 'check', '127.0.0.1'];
+    const [dir = ''] = await sharedIn(sshd.dir);
+    const probe = ['-S', join(sshd.dir, dir, 's'), '-O', 'check', '127.0.0.1'];
     await execa('ssh', probe);
     child.kill('SIGKILL');
-    await vi.waitFor(() => expect(execa('ssh', probe)).rejects.toThrow(), { timeout: 10_000 });
+    await vi.waitFor(
+      async () => {
+        await expect(execa('ssh', probe)).rejects.toThrow();
+        expect(await sharedIn(sshd.dir)).toEqual([]);
+      },
+      { timeout: 10_000 },
+    );
   });
 });
 
-/** Folders of shared connections on this machine. */
-const sockets = async (): Promise<string[]> =>
-  (await readdir(tmpdir())).filter((name) => name.startsWith('certroll-ssh-'));
+/** Folders of shared connections in a folder for temporary files. */
+const sharedIn = async (dir: string): Promise<string[]> =>
+  (await readdir(dir)).filter((name) => name.startsWith('certroll-ssh-'));
