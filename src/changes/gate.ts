@@ -3,6 +3,7 @@ import { poll } from '../core/poll.js';
 import { assembleToken, digestOf, probeTokenInput } from '../kube/probe-token.js';
 import { hostOf, type KeyRef, type ServiceName, type World } from '../trust/world.js';
 import type { ApplyContext } from './change.js';
+import { describeKeys } from './describe-keys.js';
 
 /** A predicate that the model predicts to hold and that the run checks on the live cluster before it goes on. */
 export type Gate = KeysAccepted | SignsWith;
@@ -26,7 +27,7 @@ export interface SignsWith {
 
 export const describeGate = (gate: Gate): string =>
   gate.kind === 'keys-accepted'
-    ? `every apiserver accepts ${gate.keys.map(({ key }) => key).join(', ')}`
+    ? `every apiserver accepts ${describeKeys([...new Set(gate.keys.map(({ key }) => key))])}`
     : `tokens minted on ${gate.host} carry ${gate.key} and are accepted by every apiserver`;
 
 const verifiers = (world: World): ReadonlySet<KeyRef>[] =>

@@ -1,6 +1,7 @@
 import { CertrollError } from '../core/errors.js';
 import type { KeyRecord, Rotation, World } from '../trust/world.js';
 import type { ApplyContext, ChangeKind, PutRecords } from './change.js';
+import { describeKeys } from './describe-keys.js';
 import { encodeRecord, encodeRotation, readRegistry, recordKey, rotationKey } from './registry.js';
 
 const rotationAfter = (change: PutRecords, before: Rotation | undefined, now: Date): Rotation | undefined =>
@@ -20,7 +21,7 @@ export const putRecords: ChangeKind<PutRecords> = {
     const states = [...new Set(change.records.map((record) => record.state))];
     const parts = states.map((state) => {
       const keys = change.records.filter((record) => record.state === state).map((record) => record.key);
-      return `${keys.join(', ')} as ${state}`;
+      return `${describeKeys(keys)} as ${state}`;
     });
     if (change.rotation) parts.push(`rotation ${change.rotation.id} as ${change.rotation.state}`);
     return `record in etcd: ${parts.join('; ')}`;

@@ -7,7 +7,6 @@ import { bindInputs, type InputValue } from '../cookbook/inputs.js';
 import { loadCookbook } from '../cookbook/load.js';
 import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
-import type { Reporter } from '../report/events.js';
 import { renderMatrix } from '../report/matrix.js';
 import { renderPlan } from '../report/plan.js';
 import { applySettings } from '../run/doors.js';
@@ -141,7 +140,7 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
   const signal = stopOnSignals();
   return withSession(flags.cluster, async ({ cluster, doors, observation }: Session) => {
     const id = runId(new Date());
-    let reporter: Reporter = await chooseReporter(flags.json === true);
+    const reporter = await chooseReporter(flags.json === true);
     try {
       const result = await run({
         id,
@@ -166,12 +165,8 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
           waitMs: parseDuration(cluster.lock.wait),
         },
         stateDir: flags.stateDir ?? defaultStateDir(),
-        emit: (event) => emitTo(reporter)(event),
-        confirm: async (plan) => {
-          const sure = await confirmOnTerminal(flags, () => reporter.end())(plan);
-          if (flags.yes !== true) reporter = await chooseReporter(flags.json === true);
-          return sure;
-        },
+        emit: emitTo(reporter),
+        confirm: confirmOnTerminal(flags, () => reporter.end()),
         signal,
         now: () => new Date(),
       });

@@ -1,11 +1,10 @@
 import { EXIT } from '../core/errors.js';
+import { shortKid } from '../report/kids.js';
 import { renderMatrix, trustMatrix } from '../report/matrix.js';
 import { observe } from '../run/observe.js';
 import { brokenKeys, type BrokenKey } from '../trust/edges.js';
 import type { StatusFlags } from './commands/status.js';
 import { chooseReporter, emitTo, outputStyle, print, withSession } from './session.js';
-
-const shortKid = (kid: string): string => kid.slice(0, 12);
 
 const sentences = ({ key, presenters, refusing, wouldRefuse }: BrokenKey): readonly string[] => {
   const tokens = `tokens of ${presenters.join(', ')} (kid ${shortKid(key)})`;

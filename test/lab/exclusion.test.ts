@@ -116,7 +116,7 @@ describe('the lock', () => {
     const short = await clusterFileWith('short-wait', [[/wait: 2m/, 'wait: 3s']]);
     const { exitCode, stderr } = await certroll(['run', 'restart-apiservers', '-c', short, '--yes']);
     expect(exitCode).toBe(5);
-    expect(stderr).toMatch(/the lock apiserver-restart was not had within 3 s/);
+    expect(stderr).toMatch(/the lock apiserver-restart was not had within 3s; it is held by /);
     expect((await lockKeys(lab, LOCK)).length).toBe(1);
     await held.release();
     await held.ended;
