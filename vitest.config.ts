@@ -12,19 +12,22 @@ export default defineConfig({
   test: {
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     projects: [
-      project('unit'),
-      project('model', { testTimeout: 120_000 }),
+      // One after the other: the model test and the peers each want the machine for themselves.
+      project('unit', { sequence: { groupOrder: 1 } }),
+      project('model', { testTimeout: 120_000, sequence: { groupOrder: 2 } }),
       project('integration', {
         globalSetup: 'test/support/build.ts',
         testTimeout: 60_000,
         hookTimeout: 120_000,
         maxWorkers: 2,
+        sequence: { groupOrder: 3 },
       }),
       project('lab', {
         globalSetup: 'test/support/build.ts',
         testTimeout: 900_000,
         hookTimeout: 1_800_000,
         fileParallelism: false,
+        sequence: { groupOrder: 4 },
       }),
     ],
   },
