@@ -14,15 +14,17 @@ export const displayWidth = (text: string): number => {
 };
 
 /**
- * One line that is safe to print, whoever wrote it: what hosts and files say can hold line ends and escape
+ * Text that is safe to print in a line, whoever wrote it: what hosts and files say can hold line ends and escape
  * sequences, which would move the cursor or forge a line of the report.
  */
-export const oneLine = (text: string): string =>
+export const printable = (text: string): string =>
   stripVTControlCharacters(text)
-    .trim()
     .replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' | ')
     .replaceAll('\t', ' ')
     .replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+
+/** A text as one line, without blanks around it. */
+export const oneLine = (text: string): string => printable(text.trim());
 
 /** The start of a text that fits a number of columns; a cut text ends in an ellipsis. Takes no colour codes. */
 export const fitColumns = (text: string, columns: number): string => {

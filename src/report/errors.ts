@@ -1,4 +1,5 @@
 import { Chalk } from 'chalk';
+import { stripVTControlCharacters } from 'node:util';
 import { CertrollError } from '../core/errors.js';
 
 export interface ErrorStyle {
@@ -6,6 +7,10 @@ export interface ErrorStyle {
   /** Show the code, the causes and the stack. */
   readonly debug: boolean;
 }
+
+/** Messages have lines of their own, and may quote what a host said: everything that is not text goes. */
+const printable = (text: string): string =>
+  stripVTControlCharacters(text).replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd');
 
 const causes = (error: Error): readonly string[] => {
   const found: string[] = [];
@@ -19,15 +24,18 @@ export const renderError = (thrown: unknown, style: ErrorStyle): string => {
   const chalk = new Chalk({ level: style.color ? 1 : 0 });
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const known = error instanceof CertrollError;
-  const lines = [`${chalk.red.bold('certroll:')} ${error.message}`];
-  if (known && error.hint !== undefined) lines.push(`${chalk.bold('hint:')} ${error.hint}`);
+  const lines = [`${chalk.red.bold('certroll:')} ${printable(error.message)}`];
+  // Nearly every message names its host; this is for those that do not.
+  if (known && error.host !== undefined && !error.message.includes(error.host))
+    lines.push(`${chalk.bold('host:')} ${printable(error.host)}`);
+  if (known && error.hint !== undefined) lines.push(`${chalk.bold('hint:')} ${printable(error.hint)}`);
   if (!known)
     lines.push(
       `${chalk.bold('hint:')} this is a defect of certroll; run again with --debug and report what it prints`,
     );
   if (style.debug) {
     if (known) lines.push(`code: ${error.code}, exit status ${error.exit}`);
-    lines.push(...causes(error), error.stack ?? '');
+    lines.push(...[...causes(error), error.stack ?? ''].map(printable));
   }
   return lines.join('\n');
 };

@@ -32,6 +32,6 @@ export type RunEvent = { readonly at: Date } & (
 /** Something that shows what a run is doing. */
 export interface Reporter {
   show(event: RunEvent): void;
-  /** Leaves the terminal as it was found. */
+  /** Leaves the terminal as it was found; the next event takes it up again. */
   end(): void;
 }

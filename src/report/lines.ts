@@ -1,3 +1,4 @@
+import { oneLine } from '../core/text.js';
 import type { Reporter, RunEvent } from './events.js';
 
 /** What an event says, without time and host. */
@@ -21,8 +22,8 @@ const textOf = (event: RunEvent): string => {
 /** One line per event, with time and host: for pipes, cron and logs. */
 export const lineReporter = (write: (line: string) => void): Reporter => ({
   show(event) {
-    const host = 'host' in event ? event.host : '-';
-    write(`${event.at.toISOString()} ${host} ${textOf(event)}\n`);
+    const host = ('host' in event ? event.host : undefined) ?? '-';
+    write(`${event.at.toISOString()} ${oneLine(host)} ${oneLine(textOf(event))}\n`);
   },
   end() {
     // Nothing is kept open.

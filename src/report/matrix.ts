@@ -1,5 +1,7 @@
 import { Chalk } from 'chalk';
+import { isIP } from 'node:net';
 import type { World } from '../trust/world.js';
+import { shortKid } from './kids.js';
 import { renderTable } from './table.js';
 
 /** Keys by the processes that sign with them now; those that nothing signs with last. */
@@ -7,12 +9,22 @@ export interface KeyRow {
   readonly kid: string;
   readonly signers: readonly string[];
   readonly state: string | undefined;
-  /** Apiserver host → whether its running process accepts tokens of this key. */
+  /** Apiserver host → whether its running process accepts tokens of this key; none where that could not be seen. */
   readonly accepted: ReadonlyMap<string, boolean>;
 }
 
+/** Host names without their domain, where that still tells them apart. */
+const shortNames = (hosts: readonly string[]): ReadonlyMap<string, string> => {
+  const short = hosts.map((host) => (isIP(host) === 0 ? (host.split('.')[0] ?? host) : host));
+  const isClear = new Set(short).size === hosts.length;
+  return new Map(hosts.map((host, at) => [host, (isClear ? short[at] : undefined) ?? host]));
+};
+
 /** `kube-apiserver@cp1.example.net` as `apiserver@cp1`. */
-const shortProcess = (id: string): string => id.replace(/^kube-/, '').replace(/@([^.]+).*/, '@$1');
+const shortProcess = (id: string, names: ReadonlyMap<string, string>): string => {
+  const [service = '', host = ''] = id.replace(/^kube-/, '').split('@');
+  return `${service}@${names.get(host) ?? host}`;
+};
 
 /** The trust matrix of a world: kid × apiserver, by what each running process has loaded. */
 export const trustMatrix = (world: World): readonly KeyRow[] => {
@@ -21,10 +33,11 @@ export const trustMatrix = (world: World): readonly KeyRow[] => {
   const apiservers = new Map<string, ReadonlySet<string>>();
   for (const host of world.hosts.values()) {
     for (const service of host.services.values()) {
-      const { signs, verifies } = service.loaded;
+      const { signs, verifies, how } = service.loaded;
       if (signs !== undefined)
         signers.set(signs, [...(signers.get(signs) ?? []), `${service.service}@${host.name}`]);
-      if (service.service === 'kube-apiserver') apiservers.set(host.name, new Set(verifies));
+      if (service.service === 'kube-apiserver' && how !== 'unknown')
+        apiservers.set(host.name, new Set(verifies));
       for (const kid of [...verifies, ...(signs === undefined ? [] : [signs])]) kids.add(kid);
     }
   }
@@ -48,21 +61,24 @@ export const renderMatrix = (world: World, style: MatrixStyle): string => {
   const chalk = new Chalk({ level: style.color ? 1 : 0 });
   const yes = chalk.green(style.unicode ? '✔ accepted' : 'accepted');
   const no = chalk.red(style.unicode ? '✘ refused' : 'REFUSED');
+  const unseen = chalk.yellow('? unknown');
   const hosts = [...world.hosts.keys()];
+  const names = shortNames(hosts);
+  const cellOf = (row: KeyRow, host: string): string => {
+    const accepted = row.accepted.get(host);
+    if (accepted === undefined) return unseen;
+    if (accepted) return yes;
+    // Only a key whose tokens are about must be listed.
+    return row.signers.length > 0 || row.state === 'soaking' ? no : chalk.dim('not listed');
+  };
   const rows = trustMatrix(world).map((row) => [
-    row.kid.slice(0, 12),
+    shortKid(row.kid),
     row.state ?? '-',
-    ...hosts.map((host) =>
-      row.accepted.get(host) === true
-        ? yes
-        : row.signers.length > 0 || row.state === 'soaking'
-          ? no
-          : chalk.dim('not listed'),
-    ),
-    row.signers.length > 0 ? row.signers.map(shortProcess).join(', ') : chalk.dim('nothing signs with it'),
+    ...hosts.map((host) => cellOf(row, host)),
+    row.signers.map((id) => shortProcess(id, names)).join(', ') || chalk.dim('nothing signs with it'),
   ]);
-  const header = ['KID', 'STATE', ...hosts.map((host) => host.split('.')[0] ?? host), 'SIGNS FOR'].map(
-    (cell) => chalk.bold(cell),
+  const header = ['KID', 'STATE', ...hosts.map((host) => names.get(host) ?? host), 'SIGNS FOR'].map((cell) =>
+    chalk.bold(cell),
   );
   return renderTable([header, ...rows]);
 };

@@ -1,8 +1,7 @@
 import { Chalk } from 'chalk';
+import { oneLine } from '../core/text.js';
 import type { ShownEntry } from './events.js';
-
-const shortKey = (text: string): string =>
-  text.replace(/\b([A-Za-z0-9_-]{12})[A-Za-z0-9_-]{31}(?![A-Za-z0-9_-])/g, '$1…');
+import { shortenKids } from './kids.js';
 
 /** The plan for people: by step, each entry numbered, gates marked. Kids are cut to twelve characters. */
 export const renderPlan = (entries: readonly ShownEntry[], color: boolean): string => {
@@ -13,7 +12,7 @@ export const renderPlan = (entries: readonly ShownEntry[], color: boolean): stri
     if (entry.step !== step) lines.push('', chalk.bold(entry.step));
     step = entry.step;
     const host = entry.host === undefined ? '' : `${entry.host}: `;
-    const text = shortKey(entry.text);
+    const text = shortenKids(oneLine(entry.text));
     lines.push(
       `${entry.id.padStart(4)}. ${entry.kind === 'gate' ? chalk.cyan(`gate: ${text}`) : `${host}${text}`}`,
     );
