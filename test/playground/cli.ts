@@ -17,17 +17,15 @@ const seconds = (text: string): number => {
 
 const say = (text: string): void => console.log(text);
 
-/** What was started is ended on Ctrl-C too; the servers do not hear it themselves. */
-const endOnSignal = (dir: string): void => {
-  const end = (): void => {
-    say('\nStopping the playground ...');
-    Playground.attach(dir)
-      .down()
-      .catch((error: unknown) => console.error(error))
-      .finally(() => process.exit(130));
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
-};
+/** What was started is ended on Ctrl-C too: the servers do not hear it themselves. */
+const interruption = new AbortController();
+const { signal } = interruption;
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => {
+    if (!signal.aborted) say('\nStopping ...');
+    interruption.abort(new Error('stopped'));
+  });
+}
 
 const running = async (dir: string): Promise<Playground> => {
   const playground = Playground.attach(dir);
@@ -66,12 +64,11 @@ const options = (): Options => program.opts<Options>();
 
 program.action(async () => {
   const { dir, maxLife, keep } = options();
-  endOnSignal(dir);
-  const playground = await bringUp(dir, maxLife);
+  const playground = await bringUp(dir, maxLife, signal);
   try {
-    process.exitCode = await tell(playground);
+    process.exitCode = await tell({ playground, signal });
   } finally {
-    if (keep === true) howToGoOn(playground);
+    if (keep === true && !signal.aborted) howToGoOn(playground);
     else {
       await playground.down();
       say(
@@ -85,8 +82,7 @@ program
   .command('up')
   .description('start a cluster with the fault, and leave it running')
   .action(async () => {
-    endOnSignal(options().dir);
-    howToGoOn(await bringUp(options().dir, options().maxLife));
+    howToGoOn(await bringUp(options().dir, options().maxLife, signal));
   });
 
 program
@@ -97,7 +93,7 @@ program
     say(`${whatRuns()}\n`);
     for (const [name, isRunning] of await playground.servers())
       say(`${isRunning ? 'runs ' : 'ended'}  ${name}`);
-    process.exitCode = await showStatus(playground);
+    process.exitCode = await showStatus({ playground, signal });
   });
 
 program
@@ -105,7 +101,7 @@ program
   .description('replace the keys with certroll; what follows "--" goes to certroll')
   .argument('[arguments...]')
   .action(async (more: readonly string[]) => {
-    process.exitCode = await rotate(await running(options().dir), more);
+    process.exitCode = await rotate({ playground: await running(options().dir), signal }, more);
   });
 
 program
@@ -120,5 +116,5 @@ try {
   await program.parseAsync();
 } catch (error) {
   console.error(`playground: ${error instanceof Error ? error.message : String(error)}`);
-  process.exitCode = 1;
+  process.exitCode = signal.aborted ? 130 : 1;
 }

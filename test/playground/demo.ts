@@ -8,22 +8,34 @@ import { realApiserver } from './settings.js';
 
 const say = (text = ''): void => console.log(text);
 
+/** A playground, and what ends the session with it. */
+export interface Session {
+  readonly playground: Playground;
+  readonly signal: AbortSignal;
+}
+
 /** Compiles certroll when that was never done, or its source has changed since. */
-const build = async (): Promise<void> => {
+const build = async (signal: AbortSignal): Promise<void> => {
   const built = await stat(join(ROOT, 'dist/cli/main.js')).catch(() => undefined);
   if (built && built.mtimeMs >= (await newestChange(join(ROOT, 'src')))) return;
   say('Compiling certroll (npm run build) ...');
-  await execa('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: 'inherit' });
+  await execa('npm', ['run', '--silent', 'build'], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    cancelSignal: signal,
+  });
 };
 
 /** The command line as a user would call it, its output as it comes; resolves to its exit status. */
-export const certroll = async (playground: Playground, ...args: readonly string[]): Promise<number> => {
+const certroll = async ({ playground, signal }: Session, ...args: readonly string[]): Promise<number> => {
   say(`\n$ certroll ${args.join(' ')}`);
   const { exitCode } = await execa(process.execPath, [join(ROOT, 'bin/certroll.js'), ...args], {
     stdio: 'inherit',
     reject: false,
+    cancelSignal: signal,
     env: { CERTROLL_STATE_DIR: playground.stateDir },
   });
+  signal.throwIfAborted();
   return exitCode ?? 1;
 };
 
@@ -37,11 +49,11 @@ and tokens, and do nothing else. (KUBE_APISERVER=/path/to/kube-apiserver runs re
 };
 
 /** Starts a fresh one, saying what it is. */
-export const bringUp = async (dir: string, maxLife: number): Promise<Playground> => {
-  await build();
+export const bringUp = async (dir: string, maxLife: number, signal: AbortSignal): Promise<Playground> => {
+  await build(signal);
   const start = Date.now();
   say('Starting a cluster of three control planes on 127.0.0.1 ...');
-  const playground = await Playground.up({ dir, maxLife, say });
+  const playground = await Playground.up({ dir, maxLife, say, signal });
   say(`Up after ${((Date.now() - start) / 1000).toFixed(1)} s, in ${playground.dir}`);
   say(whatRuns());
   return playground;
@@ -62,22 +74,22 @@ Go on by hand:
 };
 
 /** The trust matrix. */
-export const showStatus = async (playground: Playground): Promise<number> =>
-  certroll(playground, 'status', '-c', playground.clusterFile);
+export const showStatus = async (session: Session): Promise<number> =>
+  certroll(session, 'status', '-c', session.playground.clusterFile);
 
 /** The main job. */
-export const rotate = async (playground: Playground, more: readonly string[] = []): Promise<number> =>
-  certroll(playground, 'run', 'rotate-sa-keys', '-c', playground.clusterFile, '--yes', ...more);
+export const rotate = async (session: Session, more: readonly string[] = []): Promise<number> =>
+  certroll(session, 'run', 'rotate-sa-keys', '-c', session.playground.clusterFile, '--yes', ...more);
 
 /** From the fault to keys that all accept; resolves to an exit status. */
-export const tell = async (playground: Playground): Promise<number> => {
+export const tell = async (session: Session): Promise<number> => {
   say('\nThe fault: each apiserver signs tokens with a key of its own, and the others refuse them.');
-  await showStatus(playground);
+  await showStatus(session);
   say('\nNow certroll replaces the keys of all three, with no token refused on the way.');
-  const exit = await rotate(playground);
+  const exit = await rotate(session);
   say(
     exit === 0 ? '\nAnd now everyone accepts the tokens of everyone:' : `\nThe rotation ended with ${exit}.`,
   );
-  const after = await showStatus(playground);
+  const after = await showStatus(session);
   return exit === 0 ? after : exit;
 };

@@ -66,7 +66,18 @@ export class Pki {
   ): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
     await execa('openssl', [
-      ...['req', '-x509', '-config', this.#config, '-days', '365', '-subj', subject, ...key, '-noenc'],
+      ...[
+        'req',
+        '-x509',
+        '-config',
+        this.#config,
+        '-days',
+        issuer.length === 0 ? '3650' : '365',
+        '-subj',
+        subject,
+        ...key,
+        '-noenc',
+      ],
       ...['-keyout', `${path}.key`, '-out', `${path}.crt`, ...issuer],
       ...extensions.flatMap((extension) => ['-addext', extension]),
     ]);

@@ -1,13 +1,24 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { clusterFile, kubeconfig } from './cluster-file.js';
-import { prepareControlPlane, runCtl } from './control-plane.js';
+import { prepareControlPlane } from './control-plane.js';
 import { endProcesses, findProcesses, readDaemon, startDaemon } from './daemons.js';
 import { startEtcd } from './etcd.js';
+import { PlaygroundHost } from './host.js';
 import { Pki } from './pki.js';
 import { choosePorts, type Ports } from './ports.js';
 import { findPrograms, type Programs } from './programs.js';
-import { DEFAULT_MAX_LIFE, ETCD_NAME, HOST_NAMES, layout, runTypeScript, type Layout } from './settings.js';
+import { seed } from './seed.js';
+import { settle } from './settle.js';
+import {
+  DEFAULT_MAX_LIFE,
+  ETCD_NAME,
+  HOST_NAMES,
+  layout,
+  realApiserver,
+  runTypeScript,
+  type Layout,
+} from './settings.js';
 import { startSshds } from './sshd.js';
 
 export interface UpOptions {
@@ -15,6 +26,8 @@ export interface UpOptions {
   readonly dir: string;
   /** Seconds after which everything ends by itself. Default: two hours. */
   readonly maxLife?: number;
+  /** Gives up, and ends what was started. */
+  readonly signal?: AbortSignal;
   /** Told what takes its time. */
   readonly say?: (line: string) => void;
 }
@@ -30,41 +43,6 @@ const isPlayground = async (at: Layout): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-/** One host of a playground. */
-export class PlaygroundHost {
-  /** Full name, as in the cluster file. */
-  readonly name: string;
-  readonly #at: Layout;
-
-  constructor(name: string, at: Layout) {
-    this.name = name;
-    this.#at = at;
-  }
-
-  /** A file of the host, such as `sa.key`, `sa.crt`, `sa-verification-keys.pem`, `apiserver.log`, `ctl`. */
-  path(name: string): string {
-    return this.#at.host(this.name, name);
-  }
-
-  /** Its apiserver's address. */
-  async url(): Promise<string> {
-    const text = await readFile(this.#at.clusterFile, 'utf8');
-    const port = new RegExp(`^    ${this.name}: (\\d+)$`, 'm').exec(text)?.[1];
-    if (port === undefined) throw new Error(`${this.#at.clusterFile} has no port for ${this.name}`);
-    return `https://127.0.0.1:${port}`;
-  }
-
-  /** Pid of its apiserver; undefined when none runs. */
-  async apiserverPid(): Promise<number | undefined> {
-    return (await readDaemon(this.path('apiserver')))?.pid;
-  }
-
-  /** As the service manager of a real host would; start and restart wait until it is ready. */
-  async apiserver(verb: 'start' | 'stop' | 'restart'): Promise<void> {
-    await runCtl(this.name, this.#at, verb);
-  }
-}
 
 /** Three control planes on loopback: real sshd, real etcd, and apiservers that are stand-ins unless KUBE_APISERVER is set. */
 export class Playground {
@@ -84,11 +62,8 @@ export class Playground {
   }
 
   /** A fresh cluster with the fault: what was in the folder, and ran from it, is ended and removed first. */
-  static async up({
-    dir,
-    maxLife = DEFAULT_MAX_LIFE,
-    say = () => undefined,
-  }: UpOptions): Promise<Playground> {
+  static async up(options: UpOptions): Promise<Playground> {
+    const { dir, say = () => undefined } = options;
     const playground = new Playground(dir);
     if (!/^[\w/.+-]+$/.test(playground.dir))
       throw new Error(
@@ -98,13 +73,13 @@ export class Playground {
     for (let tries = 1; ; tries += 1) {
       await playground.down();
       try {
-        await playground.#start(programs, maxLife);
+        await playground.#start(programs, options);
         return playground;
       } catch (error) {
         // The folder stays, for its logs.
         await endProcesses(playground.dir, basesOf(playground.#at));
         const taken = /address already in use|EADDRINUSE/i.test(await playground.#logs());
-        if (!taken || tries === 3) throw error;
+        if (!taken || tries === 3 || options.signal?.aborted === true) throw error;
       }
     }
   }
@@ -158,20 +133,23 @@ export class Playground {
     await rm(this.dir, { recursive: true, force: true });
   }
 
-  async #start(programs: Programs, maxLife: number): Promise<void> {
+  async #start(programs: Programs, options: UpOptions): Promise<void> {
+    const { maxLife = DEFAULT_MAX_LIFE, signal } = options;
     const at = this.#at;
     await mkdir(at.dir, { recursive: true, mode: 0o700 });
     await writeFile(at.mark, 'Made by certroll\'s "npm run playground"; its "down" removes this folder.\n');
     await this.#startWatchdog(maxLife);
-    await Promise.all(HOST_NAMES.map((host) => mkdir(at.host(host, '.'), { recursive: true })));
-    const [ports, pki] = await Promise.all([choosePorts(), Pki.create(at.pki('.'))]);
-    await Promise.all([
+    await settle(HOST_NAMES.map((host) => mkdir(at.host(host, '.'), { recursive: true })));
+    const ports = await choosePorts();
+    const pki = await Pki.create(at.pki('.'));
+    await settle([
       pki.ca(at.pki('ca'), 'playground CA'),
       pki.ca(at.pki('etcd-ca'), 'playground etcd CA'),
       pki.ca(at.pki('sa-ca'), 'playground service-account CA'),
     ]);
+    signal?.throwIfAborted();
     const plan = { pki, at, ports, endsAt: Date.now() + maxLife * 1000 };
-    await Promise.all([
+    await settle([
       this.#startEtcd(programs, pki, ports),
       startSshds(programs.sshd, at, ports),
       pki.leaf(at.pki('admin'), {
@@ -183,13 +161,16 @@ export class Playground {
     ]);
     await writeFile(at.clusterFile, clusterFile(at, ports));
     await writeFile(at.kubeconfig, kubeconfig(ports), { mode: 0o600 });
-    await Promise.all(this.hosts.map((host) => host.apiserver('start')));
+    signal?.throwIfAborted();
+    await settle(this.hosts.map(async (host) => host.apiserver('start')));
+    signal?.throwIfAborted();
+    if (realApiserver() !== undefined) await seed(this.hosts);
   }
   async #startEtcd(programs: Programs, pki: Pki, ports: Ports): Promise<void> {
     const at = this.#at;
     const ca = at.pki('etcd-ca');
     const sans = [`DNS:${ETCD_NAME}`];
-    await Promise.all([
+    await settle([
       pki.leaf(at.pki('etcd'), { ca, subject: '/CN=etcd', sans, usage: 'serverAuth' }),
       pki.leaf(at.pki('etcd-client'), { ca, subject: '/CN=playground-operator', usage: 'clientAuth' }),
     ]);

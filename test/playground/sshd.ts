@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startDaemon, waitForDaemon } from './daemons.js';
 import type { Ports } from './ports.js';
 import type { Program } from './programs.js';
+import { settle } from './settle.js';
 import { HOST_NAMES, isRoot, MARK, type Layout } from './settings.js';
 
 /** Makes a key pair; gives the public half. */
@@ -77,7 +78,7 @@ export const startSshds = async (program: Program, at: Layout, ports: Ports): Pr
     `SetEnv ${MARK}=${at.dir}`,
     ...(await sessionProgram(program)),
   ];
-  const known = await Promise.all(
+  const known = await settle(
     HOST_NAMES.map(async (host) => {
       const hostKey = at.host(host, 'ssh_host_key');
       const publicKey = await makeKey(hostKey);

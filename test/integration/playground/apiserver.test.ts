@@ -1,0 +1,244 @@
+import { execa } from 'execa';
+import { createPrivateKey } from 'node:crypto';
+import { appendFile, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { decodeJwt, decodeProtectedHeader, SignJWT, type JWTPayload } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kidOf } from '../../../src/pem/keys.js';
+import type { PlaygroundHost } from '../../playground/host.js';
+import { Playground } from '../../playground/playground.js';
+import { until } from '../../lab/wait.js';
+import { freePort } from '../../support/ports.js';
+import { scratch } from './scratch.js';
+
+const ACCOUNT = '/api/v1/namespaces/kube-system/serviceaccounts/default';
+const dir = scratch('pg-api');
+let playground: Playground;
+let first: PlaygroundHost;
+let second: PlaygroundHost;
+let third: PlaygroundHost;
+
+const mint = async (host: PlaygroundHost): Promise<string> => {
+  const answer = await host.ask(`${ACCOUNT}/token`, {
+    method: 'POST',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
+  });
+  return (JSON.parse(answer.body) as { status: { token: string } }).status.token;
+};
+
+/** What the apiserver says to a request with the token. */
+const use = async (host: PlaygroundHost, token: string): Promise<number> =>
+  (await host.ask('/api/v1/namespaces', { as: { token } })).status;
+
+const jwks = async (host: PlaygroundHost): Promise<readonly string[]> => {
+  const { keys } = JSON.parse((await host.ask('/openid/v1/jwks')).body) as {
+    keys: readonly { kid: string }[];
+  };
+  return keys.map(({ kid }) => kid);
+};
+
+const kidOfHost = async (host: PlaygroundHost): Promise<string> =>
+  kidOf(createPrivateKey(await readFile(host.path('sa.key'))));
+
+/** A token with the claims of a real one, signed with the host's present key, its header and claims as a test wants them. */
+const forge = async (
+  host: PlaygroundHost,
+  header: { readonly kid?: string },
+  claims: JWTPayload = {},
+): Promise<string> =>
+  new SignJWT({ ...decodeJwt(await mint(host)), ...claims })
+    .setProtectedHeader({ alg: 'RS256', ...header })
+    .sign(createPrivateKey(await readFile(host.path('sa.key'))));
+
+beforeAll(async () => {
+  playground = await Playground.up({ dir, maxLife: 900 });
+  [first, second, third] = playground.hosts as [PlaygroundHost, PlaygroundHost, PlaygroundHost];
+});
+afterAll(async () => Playground.attach(dir).down());
+
+describe('the fault that the playground starts with', () => {
+  it('each apiserver accepts the tokens of its own key and refuses those of another', async () => {
+    const token = await mint(first);
+    expect(await use(first, token)).toBe(200);
+    expect(await use(second, token)).toBe(401);
+    expect(await use(third, token)).toBe(401);
+  });
+
+  it('each apiserver lists its own key only', async () => {
+    for (const host of playground.hosts) expect(await jwks(host)).toEqual([await kidOfHost(host)]);
+  });
+
+  it('a TokenReview says the same as a request', async () => {
+    const token = await mint(first);
+    const review = async (host: PlaygroundHost): Promise<unknown> => {
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+      const answer = await host.ask('/apis/authentication.k8s.io/v1/tokenreviews', { method: 'POST', body });
+      return (JSON.parse(answer.body) as { status: unknown }).status;
+    };
+    expect(await review(first)).toMatchObject({
+      authenticated: true,
+      user: { username: 'system:serviceaccount:kube-system:default' },
+    });
+    expect(await review(second)).toEqual({ user: {}, error: 'invalid bearer token' });
+  });
+});
+
+describe('tokens of the stand-in', () => {
+  it('say what those of TokenRequest say', async () => {
+    const token = await mint(first);
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', kid: await kidOfHost(first) });
+    const claims = decodeJwt(token);
+    expect(claims).toMatchObject({
+      iss: 'https://kubernetes.default.svc.cluster.local',
+      aud: ['https://kubernetes.default.svc.cluster.local'],
+      sub: 'system:serviceaccount:kube-system:default',
+      'kubernetes.io': { namespace: 'kube-system', serviceaccount: { name: 'default' } },
+    });
+    expect(claims.exp).toBe((claims.iat ?? 0) + 600);
+  });
+
+  it('name the same uid on every apiserver, as if it came from their etcd', async () => {
+    const uids = playground.hosts.map(async (host) => {
+      const { metadata } = JSON.parse((await host.ask(ACCOUNT)).body) as { metadata: { uid: string } };
+      return metadata.uid;
+    });
+    expect(new Set(await Promise.all(uids)).size).toBe(1);
+  });
+
+  it('are tried against the key that they name and no other', async () => {
+    const [own, other] = [await kidOfHost(first), await kidOfHost(second)];
+    expect(await use(first, await forge(first, { kid: own }))).toBe(200);
+    expect(await use(first, await forge(first, { kid: other }))).toBe(401);
+  });
+
+  it('are tried against every key when they name none', async () => {
+    expect(await use(first, await forge(first, {}))).toBe(200);
+    expect(await use(second, await forge(first, {}))).toBe(401);
+  });
+
+  it('are refused when they have expired, are for others, or of an account that was made anew', async () => {
+    const kid = await kidOfHost(first);
+    const refused: readonly JWTPayload[] = [
+      { exp: Math.floor(Date.now() / 1000) - 90 },
+      { nbf: Math.floor(Date.now() / 1000) + 900 },
+      { iss: 'https://issuer.example.net' },
+      { aud: ['vault'] },
+      { sub: 'system:serviceaccount:kube-system:admin' },
+      { 'kubernetes.io': { namespace: 'kube-system', serviceaccount: { name: 'default', uid: 'old' } } },
+    ];
+    for (const claims of refused) expect(await use(first, await forge(first, { kid }, claims))).toBe(401);
+  });
+
+  it('may not be wished for less than ten minutes', async () => {
+    const body = { spec: { expirationSeconds: 599 } };
+    expect((await first.ask(`${ACCOUNT}/token`, { method: 'POST', body })).status).toBe(422);
+  });
+});
+
+describe('the keys of the stand-in', () => {
+  it('are those that lay in its files when it started, until it is restarted', async () => {
+    const token = await mint(second);
+    await appendFile(first.path('sa-verification-keys.pem'), await readFile(second.path('sa.crt'), 'utf8'));
+    expect(await use(first, token)).toBe(401);
+    expect(await jwks(first)).toEqual([await kidOfHost(first)]);
+
+    await first.apiserver('restart');
+
+    expect(await use(first, token)).toBe(200);
+    expect(await jwks(first)).toEqual([await kidOfHost(first), await kidOfHost(second)]);
+    expect(await use(second, await mint(first))).toBe(401);
+  });
+
+  it.each([
+    ['P-256', 'ES256'],
+    ['P-384', 'ES384'],
+  ])('may be elliptic: %s signs as %s', async (curve, algorithm) => {
+    const genpkey = ['genpkey', '-algorithm', 'EC', '-pkeyopt', `ec_paramgen_curve:${curve}`];
+    const { stdout: key } = await execa('openssl', genpkey);
+    const { stdout: publicKey } = await execa('openssl', ['pkey', '-pubout'], { input: key });
+    await writeFile(third.path('sa.key'), key);
+    await writeFile(third.path('sa-verification-keys.pem'), publicKey);
+    await third.apiserver('restart');
+    const token = await mint(third);
+    expect(decodeProtectedHeader(token)).toEqual({ alg: algorithm, kid: kidOf(publicKey) });
+    expect(await use(third, token)).toBe(200);
+  });
+
+  it('make it fail at its start when a file holds none', async () => {
+    const bundle = third.path('sa-verification-keys.pem');
+    await copyFile(bundle, third.path('kept.pem'));
+    await writeFile(bundle, 'nothing\n');
+    await expect(third.apiserver('restart')).rejects.toThrow('the apiserver ended');
+    expect(await readFile(third.path('apiserver.log'), 'utf8')).toContain(
+      'sa-verification-keys.pem: data does not contain any valid RSA or ECDSA public keys',
+    );
+    await copyFile(third.path('kept.pem'), bundle);
+    await rm(third.path('kept.pem'));
+    await third.apiserver('start');
+  });
+});
+
+describe('what the stand-in asks of its clients', () => {
+  it('anybody may ask for its health and version, and for nothing else', async () => {
+    for (const path of ['/readyz', '/readyz?verbose', '/healthz', '/livez', '/version'])
+      expect((await first.ask(path, { as: 'anonymous' })).status).toBe(200);
+    for (const path of ['/openid/v1/jwks', '/api/v1/namespaces', ACCOUNT])
+      expect((await first.ask(path, { as: 'anonymous' })).status).toBe(403);
+  });
+
+  it('a certificate of another CA is no credential, also where none is needed', async () => {
+    expect((await first.ask('/version', { as: { certificate: 'etcd-client' } })).status).toBe(401);
+  });
+
+  it('a service account may read the key list but make no tokens', async () => {
+    const as = { token: await mint(first) };
+    expect((await first.ask('/openid/v1/jwks', { as })).status).toBe(200);
+    expect((await first.ask(`${ACCOUNT}/token`, { as, method: 'POST', body: {} })).status).toBe(403);
+  });
+});
+
+/** The arguments of a host's running apiserver. */
+const argvOf = async (host: PlaygroundHost): Promise<readonly string[]> => {
+  const pid = await host.apiserverPid();
+  return (await readFile(`/proc/${pid ?? 0}/cmdline`, 'utf8')).split('\0').slice(0, -1);
+};
+
+describe('the process of the stand-in', () => {
+  it('says that it is a stand-in: in its arguments, version, header and log', async () => {
+    const answer = await first.ask('/version');
+    expect(JSON.parse(answer.body)).toMatchObject({ gitVersion: 'v1.34.0-certroll-playground' });
+    expect(answer.headers['server']).toBe('certroll-playground (a stand-in, not kube-apiserver)');
+    expect(await argvOf(first)).toContain('stand-in-for-kube-apiserver');
+    expect(await readFile(first.path('apiserver.log'), 'utf8')).toContain('it is NOT kube-apiserver');
+  });
+
+  it('after SIGTERM it is not ready, and goes on answering for --shutdown-delay-duration', async () => {
+    const port = await freePort();
+    const [program = '', ...args] = (await argvOf(first)).map((word) => {
+      if (word.startsWith('--secure-port=')) return `--secure-port=${port}`;
+      return word.startsWith('--shutdown-delay-duration=') ? '--shutdown-delay-duration=1h' : word;
+    });
+    const child = execa(program, args, { reject: false, cleanup: true });
+    try {
+      const ready = async (): Promise<number> =>
+        (await first.ask('/readyz', { port, as: 'anonymous' })).status;
+      await until('it is ready', 60, async () => (await ready()) === 200);
+      child.kill('SIGTERM');
+      await until('it is not ready', 60, async () => (await ready()) === 503);
+      expect((await first.ask('/readyz', { port })).body).toContain('[-]shutdown failed');
+      expect((await first.ask('/livez', { port })).status).toBe(200);
+      child.kill('SIGTERM');
+      expect((await child).exitCode).toBe(1);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
+  it('refuses flags that it does not know, as kube-apiserver does', async () => {
+    const [program = '', ...args] = await argvOf(first);
+    const { exitCode, stderr } = await execa(program, [...args, '--feature-gates=All=true'], {
+      reject: false,
+    });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('unknown flag: --feature-gates');
+  });
+});
