@@ -6,16 +6,37 @@ import { clusterFileSchema } from '../../src/cluster/schema.js';
 import { cookbookSchema } from '../../src/cookbook/schema.js';
 import { ROOT } from '../support/build.js';
 
-const published: Readonly<Record<string, { readonly schema: z.ZodType; readonly title: string }>> = {
-  'cluster.schema.json': { schema: clusterFileSchema, title: 'certroll cluster file' },
-  'cookbook.schema.json': { schema: cookbookSchema, title: 'certroll cookbook' },
+interface Published {
+  readonly schema: z.ZodType;
+  readonly title: string;
+  readonly description: string;
+}
+
+const published: Readonly<Record<string, Published>> = {
+  'cluster.schema.json': {
+    schema: clusterFileSchema,
+    title: 'certroll cluster file',
+    description: 'What certroll must be told about a cluster; the rest it sees for itself.',
+  },
+  'cookbook.schema.json': {
+    schema: cookbookSchema,
+    title: 'certroll cookbook',
+    description: 'The steps of a rotation, in order, with their inputs and conditions.',
+  },
 };
 
 /** The JSON Schemas that the project publishes, by file name: made from what the program itself checks with. */
 export const schemaTexts = (): ReadonlyMap<string, string> =>
   new Map(
-    Object.entries(published).map(([name, { schema, title }]) => {
-      const json = { title, ...z.toJSONSchema(schema, { io: 'input' }) };
+    Object.entries(published).map(([name, { schema, title, description }]) => {
+      const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+      const json = {
+        $schema,
+        $id: `urn:certroll:${name.replace('.schema.json', '')}`,
+        title,
+        description,
+        ...rest,
+      };
       return [name, `${JSON.stringify(json, null, 2)}\n`];
     }),
   );
