@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../core/errors.js';
+import { offsetIn } from '../core/source-text.js';
 import { loadYaml, type Problem, type YamlDocument } from '../core/yaml-document.js';
 import { expandHosts } from '../hosts/expression.js';
 import { problemsWithSettings } from './checks.js';
@@ -32,9 +33,7 @@ const hostsOf = (document: YamlDocument<ClusterFile>, key: 'controlPlanes' | 'no
     return { names: expandHosts(expression), problems: [] };
   } catch (thrown) {
     const message = messageOf(thrown);
-    // The expression's own errors end in the place within it.
-    const character = Number(/at character (\d+)$/.exec(message)?.[1] ?? 1);
-    const position = document.positionOf([key, 'hosts'], character - 1);
+    const position = document.positionOf([key, 'hosts'], offsetIn(message));
     return { names: [], problems: [{ position, message }] };
   }
 };

@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.js';
 import { schemaProblems } from '../core/schema-problems.js';
+import { offsetIn } from '../core/source-text.js';
 import { suggest } from '../core/suggest.js';
 import type { Problem, YamlDocument, YamlPath } from '../core/yaml-document.js';
 import { expandHosts } from '../hosts/expression.js';
@@ -81,7 +82,8 @@ class StepCheck {
     try {
       expandHosts(hosts);
     } catch (thrown) {
-      this.complain(['hosts'], messageOf(thrown));
+      const message = messageOf(thrown);
+      this.complainWithin(['hosts'], [{ offset: offsetIn(message), message }]);
     }
   }
 

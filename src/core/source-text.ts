@@ -35,6 +35,10 @@ export const positionAt = (text: string, offset: number): Position => {
   return { line: before.split('\n').length, column: before.length - lineStart + 1 };
 };
 
+/** How far into a text an error about it points, where its message ends in `at character N`; else 0. */
+export const offsetIn = (message: string): number =>
+  Number(/at character (\d+)$/.exec(message)?.[1] ?? 1) - 1;
+
 const SECRET_KEY =
   /((?:password|passphrase|secret|token|auth-?key|key-data)["']?\s*:\s*)(?![{[|>&*!\s]|.*\$\{\{)\S.*$/i;
 const URL_USER = /(:\/\/)[^/\s@'"]*@/g;

@@ -121,7 +121,7 @@ describe('a cookbook with a mistake is refused with file, line, column and hint'
     [
       'hosts that cannot be read',
       'steps:\n  - uses: sa-keys/issue\n    hosts: cp[1-\n',
-      /mine\.yaml:5:12: .*'\[' is never closed/,
+      /mine\.yaml:5:14: .*'\[' is never closed/,
     ],
     [
       'hosts of another type',
