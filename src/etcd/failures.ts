@@ -43,8 +43,24 @@ const TELLING: readonly EtcdCode[] = [
 const TLS =
   /certificate|\bSSL|\bTLS\b|handshake|self[- ]signed|unable to verify|unable to get (local )?issuer|ERR_TLS|wrong version number/i;
 
-/** etcd3 has a class for each answer; it is imported lazily, so classes are known by name. */
-const classNameOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.constructor.name : '');
+/** gRPC status codes that mean that this member did not answer, as etcd3 names their classes. */
+const STATUS: Readonly<Record<number, string>> = {
+  1: 'Cancelled',
+  2: 'Unknown',
+  4: 'DeadlineExceeded',
+  13: 'Internal',
+  14: 'Unavailable',
+};
+
+/**
+ * etcd3 has a class for each answer; it is imported lazily, so classes are known by name. Errors of streams come as gRPC
+ * makes them, with a number.
+ */
+const classNameOf = (thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return '';
+  const status = 'code' in thrown && typeof thrown.code === 'number' ? STATUS[thrown.code] : undefined;
+  return status ?? thrown.constructor.name;
+};
 
 /** The code for what one member answered. */
 export const codeOf = (thrown: unknown): EtcdCode => {
@@ -59,6 +75,7 @@ export const codeOf = (thrown: unknown): EtcdCode => {
     return 'etcd.no-quorum';
   if (TLS.test(message)) return 'etcd.tls';
   if (/Deadline/.test(name)) return 'etcd.timeout';
+  if (message.startsWith('the keep-alive ended')) return 'etcd.unreachable';
   if (/Unavailable|Cancelled|Internal|Unknown|ClosedError|ClientRuntime/.test(name)) {
     return message.includes('etcdserver:') ? 'etcd.refused' : 'etcd.unreachable';
   }
