@@ -98,8 +98,9 @@ export interface ApplySettings {
   readonly readyTimeoutMs: number;
   readonly readyTimes: number;
   readonly settleMs: number;
-  readonly drain: readonly string[] | undefined;
-  readonly undrain: readonly string[] | undefined;
+  /** Commands of a host, run inside the lock before and after its restart. */
+  readonly drain: (host: string) => readonly string[] | undefined;
+  readonly undrain: (host: string) => readonly string[] | undefined;
 }
 
 /** Kids and public keys of symbols, bound while a run goes on, and of every key that was observed. */

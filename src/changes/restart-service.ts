@@ -59,7 +59,8 @@ export const restartService: ChangeKind<RestartService> = {
     if (!lock) throw new Error('a restart outside the lock: a defect of the plan');
     const host = context.doors.host(change.host);
     const before = await lookAt(change, context);
-    if (context.settings.drain) await host.run(context.settings.drain, { signal: context.signal });
+    const drain = context.settings.drain(change.host);
+    if (drain) await host.run(drain, { signal: context.signal });
     // The last moment before the command is sent: the own deadline first, then etcd's own word.
     await lock.recheck();
     lock.assertHeld();
@@ -97,7 +98,7 @@ export const restartService: ChangeKind<RestartService> = {
       });
     }
     if (change.service === 'kube-apiserver') await waitReady(change, context);
-    if (context.settings.undrain)
-      await context.doors.host(change.host).run(context.settings.undrain, { signal: context.signal });
+    const undrain = context.settings.undrain(change.host);
+    if (undrain) await context.doors.host(change.host).run(undrain, { signal: context.signal });
   },
 };

@@ -45,7 +45,9 @@ const report = async (thrown: unknown, debug: boolean): Promise<number> => {
   // Commander has printed its own message by now.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
   const { renderError } = await import('../report/errors.js');
-  process.stderr.write(`${renderError(thrown, { color: process.stderr.isTTY, debug })}\n`);
+  process.stderr.write(
+    `${renderError(thrown, { color: process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === '', debug })}\n`,
+  );
   return thrown instanceof CertrollError ? thrown.exit : EXIT.failed;
 };
 

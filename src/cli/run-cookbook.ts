@@ -48,13 +48,13 @@ const siteOf = (cluster: Cluster, id: string): Site => ({
 const defaultStateDir = (): string =>
   join(process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'certroll');
 
-/** First signal: stop after the change under way. Second: at once. */
-const stopOnSignals = (): AbortSignal => {
+/** First signal: stop after the change under way. Second: at once. `say` is told what happens. */
+const stopOnSignals = (say: (text: string) => void): AbortSignal => {
   const controller = new AbortController();
   const stop = (signal: NodeJS.Signals): void => {
     if (controller.signal.aborted) process.exit(EXIT.failed);
-    process.stderr.write(
-      `\n${signal}: stopping; the change under way is finished and the lock given back (again: at once)\n`,
+    say(
+      `${signal}: stopping once the change under way is finished, and giving the lock back; again: at once`,
     );
     controller.abort(
       new CertrollError(`stopped by ${signal}`, {
@@ -137,10 +137,11 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
       'Give --yes to run without a question, or --dry-run to see the plan only.',
     );
   }
-  const signal = stopOnSignals();
   return withSession(flags.cluster, async ({ cluster, doors, observation }: Session) => {
     const id = runId(new Date());
     const reporter = await chooseReporter(flags.json === true);
+    const emit = emitTo(reporter);
+    const signal = stopOnSignals((text) => emit({ type: 'note', level: 'warning', text }));
     try {
       const result = await run({
         id,
@@ -165,7 +166,7 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
           waitMs: parseDuration(cluster.lock.wait),
         },
         stateDir: flags.stateDir ?? defaultStateDir(),
-        emit: emitTo(reporter),
+        emit,
         confirm: confirmOnTerminal(flags, () => reporter.end()),
         signal,
         now: () => new Date(),

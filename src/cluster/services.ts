@@ -8,7 +8,7 @@ const KEYS = { 'kube-apiserver': 'apiserver', 'kube-controller-manager': 'contro
 // Not `${NAME}`, nor the braces of a shell or awk: a named command may hold those.
 const PLACEHOLDER = /(?<!\$)\{([A-Za-z][\w-]*)\}/g;
 
-const fillIn = (word: string, host: string): string =>
+export const fillIn = (word: string, host: string): string =>
   word.replace(PLACEHOLDER, (whole, name: string) => (name === 'host' ? host : whole));
 
 /** How a service is found and restarted on a host; undefined when the cluster file says it is not there. */

@@ -113,7 +113,7 @@ const refused = (options: ApiServerOptions, path: string, answer: Answer): Certr
       : answer.status === 403
         ? ([
             'kube.forbidden',
-            'Give the user of the kubeconfig the right to do this (docs/permissions.md).',
+            'Give the user of the kubeconfig the right to do this; the README lists all that is needed.',
           ] as const)
         : (['kube.answer', 'See the log of this apiserver.'] as const);
   return new CertrollError(

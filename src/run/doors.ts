@@ -1,5 +1,6 @@
 import type { ApplySettings, Doors } from '../changes/change.js';
 import { serviceSpec, type Cluster } from '../cluster/load.js';
+import { fillIn } from '../cluster/services.js';
 import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { openStore } from '../etcd/connect.js';
@@ -80,6 +81,6 @@ export const applySettings = (cluster: Cluster): ApplySettings => ({
   readyTimeoutMs: parseDuration(cluster.restart.readyTimeout),
   readyTimes: cluster.restart.readyTimes,
   settleMs: parseDuration(cluster.restart.settle),
-  drain: cluster.restart.drain,
-  undrain: cluster.restart.undrain,
+  drain: (host) => cluster.restart.drain?.map((word) => fillIn(word, host)),
+  undrain: (host) => cluster.restart.undrain?.map((word) => fillIn(word, host)),
 });

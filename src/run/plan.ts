@@ -1,5 +1,6 @@
 import { Draft, type Plan } from '../changes/plan.js';
 import { CertrollError, EXIT, messageOf } from '../core/errors.js';
+import { schemaProblems } from '../core/schema-problems.js';
 import { evaluate, interpolate, type Scope } from '../cookbook/expression.js';
 import type { Inputs } from '../cookbook/inputs.js';
 import type { Cookbook, CookbookStep } from '../cookbook/load.js';
@@ -47,6 +48,15 @@ const hostsOf = (step: CookbookStep, site: Site, scope: Scope): readonly string[
   return site.hosts.filter((name) => wanted.includes(name));
 };
 
+/** The settings of a step, their expressions evaluated. */
+const readSettings = (entry: CookbookStep, step: Step, scope: Scope): unknown => {
+  const settings = inStep(entry, 'with', () => interpolate(entry.with ?? {}, scope));
+  const parsed = step.withSchema.safeParse(settings);
+  if (parsed.success) return parsed.data;
+  const problems = schemaProblems(parsed.error, step.withSchema, settings);
+  throw wrong(entry, `with: ${problems.map(({ message }) => message).join('; ')}`);
+};
+
 /**
  * Draws up the plan of a cookbook: each step is planned on the world that the steps before it are predicted to leave,
  * and its condition, settings and gate are evaluated there. Pure. Throws `cookbook.invalid`, `plan.refused`.
@@ -65,7 +75,7 @@ export const makePlan = (world: World, { cookbook, inputs, steps, site }: PlanOp
     if (entry.when !== undefined && !isTrue(entry, 'when', entry.when, scope)) continue;
     const step = steps.get(entry.uses);
     if (!step) throw wrong(entry, `there is no step ${entry.uses}`);
-    const given = inStep(entry, 'with', () => step.withSchema.parse(interpolate(entry.with ?? {}, scope)));
+    const given = readSettings(entry, step, scope);
     draft.startStep(entry.uses);
     outputs[entry.id] = step.plan(draft, given, { ...site, hosts: hostsOf(entry, site, scope) });
     if (entry.gate && !isTrue(entry, 'gate', entry.gate.expression, scope)) {

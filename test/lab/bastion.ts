@@ -49,6 +49,8 @@ lock: { name: apiserver-restart, ttl: 30s, wait: 2m }
 api: { kubeconfig: ./kubeconfig, port: ${API_PORT}, serverName: ${API_SERVER_NAME} }
 serviceAccounts: { mode: per-host }
 issuer: { type: cfssl, url: '${CFSSL_URL}', ca: ./cfssl/tls-ca.crt, authKey: { file: ./cfssl/auth-key }, label: ${CFSSL_LABEL} }
+# haproxy asks each second and wants two good answers.
+restart: { readyTimes: 2, settle: 3s }
 services:
   apiserver: { systemd: kube-apiserver.service }
   controllerManager: { systemd: kube-controller-manager.service }
