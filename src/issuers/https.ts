@@ -1,6 +1,5 @@
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { CertrollError, messageOf } from '../core/errors.js';
+import { CertrollError } from '../core/errors.js';
+import { exchange, failureKind, failureText, type HttpAnswer } from '../core/https.js';
 
 export interface PostOptions {
   readonly timeoutMs: number;
@@ -9,51 +8,12 @@ export interface PostOptions {
   readonly key?: Buffer;
 }
 
-export interface PostAnswer {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Answers larger than this are refused; a chain of certificates has some kilobytes. */
-const MAX_BODY = 1024 * 1024;
-
-const once = async (url: URL, body: string, options: PostOptions): Promise<PostAnswer> =>
-  new Promise((resolve, reject) => {
-    const request = url.protocol === 'http:' ? httpRequest : httpsRequest;
-    const { timeoutMs, ...tls } = options;
-    const sent = request(
-      url,
-      {
-        ...tls,
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
-        signal: AbortSignal.timeout(timeoutMs),
-        agent: false,
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on('data', (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > MAX_BODY) sent.destroy(new Error(`the answer has more than ${MAX_BODY} bytes`));
-          else chunks.push(chunk);
-        });
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
-        );
-        response.on('error', reject);
-      },
-    );
-    sent.on('error', reject);
-    sent.end(body);
-  });
+/** Bytes of the longest answer taken; a chain of certificates has some kilobytes. */
+const MAX_BYTES = 1024 * 1024;
 
 const failure = (url: URL, thrown: unknown, timeoutMs: number): CertrollError => {
-  const { code = '', name = '' } = thrown as { code?: string; name?: string };
-  const isTls = /CERT|UNABLE_TO_|SELF_SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code);
-  const why =
-    name === 'TimeoutError' || code === 'ABORT_ERR' ? `no answer within ${timeoutMs} ms` : messageOf(thrown);
-  return new CertrollError(`the PKI at ${url.origin} cannot be used: ${why}`, {
+  const isTls = failureKind(thrown) === 'tls';
+  return new CertrollError(`the PKI at ${url.origin} cannot be used: ${failureText(thrown, timeoutMs)}`, {
     code: isTls ? 'issuer.tls' : 'issuer.unreachable',
     hint: isTls
       ? 'See issuer.ca in the cluster file: the CA that the PKI server itself is certified by.'
@@ -66,16 +26,26 @@ const failure = (url: URL, thrown: unknown, timeoutMs: number): CertrollError =>
  * Posts JSON. Sent once more when the connection was refused or reset before any answer. Throws `issuer.unreachable`,
  * `issuer.tls`; never with the body, which may hold a token.
  */
-export const post = async (address: string, body: object, options: PostOptions): Promise<PostAnswer> => {
+export const post = async (address: string, body: object, options: PostOptions): Promise<HttpAnswer> => {
   const url = new URL(address);
+  const { timeoutMs, ...tls } = options;
   const text = JSON.stringify(body);
+  const send = async (): Promise<HttpAnswer> =>
+    exchange(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) },
+      body: text,
+      tls,
+      timeoutMs,
+      maxBytes: MAX_BYTES,
+    });
   try {
-    return await once(url, text, options).catch(async (thrown: unknown) => {
+    return await send().catch(async (thrown: unknown) => {
       if (!['ECONNREFUSED', 'ECONNRESET'].includes((thrown as NodeJS.ErrnoException).code ?? ''))
         throw thrown;
-      return once(url, text, options);
+      return send();
     });
   } catch (thrown) {
-    throw failure(url, thrown, options.timeoutMs);
+    throw failure(url, thrown, timeoutMs);
   }
 };

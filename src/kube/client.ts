@@ -1,9 +1,10 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { request, type RequestOptions } from 'node:https';
+import type { RequestOptions } from 'node:https';
 import { z } from 'zod';
 import { CertrollError, messageOf } from '../core/errors.js';
+import { exchange, failureKind, failureText, type HttpAnswer } from '../core/https.js';
 import { kidOf } from '../pem/keys.js';
 import type { ApiServer, MintedToken, ServiceAccountRef } from './api-server.js';
 
@@ -17,80 +18,49 @@ export interface ApiServerOptions {
   readonly timeoutMs: number;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
-/** Answers larger than this are refused; the largest expected is a key list of some tens of kilobytes. */
-const MAX_BODY = 4 * 1024 * 1024;
-
-const tlsCodes = /CERT|UNABLE_TO_|SELF_SIGNED|ERR_TLS|ERR_SSL|EPROTO/;
+/** Bytes of the longest answer taken; the largest expected is a key list of some tens of kilobytes. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
 const failure = (options: ApiServerOptions, path: string, thrown: unknown): CertrollError => {
-  const code = (thrown as { code?: string }).code ?? '';
-  const where = `${options.host}: GET or POST ${options.url}${path}`;
-  const isTls = tlsCodes.test(code);
-  return new CertrollError(`${where} failed: ${messageOf(thrown)}`, {
-    code: code === 'CERTROLL_TIMEOUT' ? 'kube.timeout' : isTls ? 'kube.tls' : 'kube.unreachable',
+  const kind = failureKind(thrown);
+  const why = failureText(thrown, options.timeoutMs);
+  return new CertrollError(`${options.host}: ${options.url}${path} gave no answer: ${why}`, {
+    code: `kube.${kind}`,
     host: options.host,
-    hint: isTls
-      ? `The certificate must be of a CA in the kubeconfig and name ${options.serverName} (api.serverName in the cluster file).`
-      : 'See whether kube-apiserver runs there and whether the bastion reaches its port (api.port, api.ports).',
+    hint:
+      kind === 'tls'
+        ? `The certificate must be of a CA in the kubeconfig and name ${options.serverName} (api.serverName in the cluster file).`
+        : 'See whether kube-apiserver runs there and whether the bastion reaches its port (api.port, api.ports).',
     cause: thrown,
   });
 };
 
-/** One request with a limit of time and size. Throws `kube.unreachable|tls|timeout`. */
+/** One request with the credentials of the kubeconfig. Throws `kube.unreachable|tls|timeout`. */
 const send = async (
   options: ApiServerOptions,
-  method: string,
+  method: 'GET' | 'POST',
   path: string,
   body?: unknown,
-): Promise<Answer> => {
+): Promise<HttpAnswer> => {
   const tls: RequestOptions = {};
   await options.config.applyToHTTPSOptions(tls);
-  return new Promise((resolve, reject) => {
-    const fail = (thrown: unknown): void => reject(failure(options, path, thrown));
-    const sent = request(
-      new URL(path, options.url),
-      {
-        ...tls,
-        method,
-        servername: options.serverName,
-        headers: {
-          // A kubeconfig with a token puts it here.
-          ...(tls.headers as OutgoingHttpHeaders | undefined),
-          Accept: 'application/json, application/jwk-set+json, */*',
-          'Content-Type': 'application/json',
-        },
-        signal: AbortSignal.timeout(options.timeoutMs),
-        agent: false,
+  try {
+    return await exchange(new URL(path, options.url), {
+      method,
+      headers: {
+        // A kubeconfig with a token puts it here.
+        ...(tls.headers as OutgoingHttpHeaders | undefined),
+        Accept: 'application/json, application/jwk-set+json, */*',
+        'Content-Type': 'application/json',
       },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on('data', (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > MAX_BODY) sent.destroy(new Error(`the answer has more than ${MAX_BODY} bytes`));
-          else chunks.push(chunk);
-        });
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
-        );
-        response.on('error', fail);
-      },
-    );
-    sent.on('error', (error: NodeJS.ErrnoException) => {
-      const timedOut = error.name === 'TimeoutError' || error.code === 'ABORT_ERR';
-      fail(
-        timedOut
-          ? Object.assign(new Error(`no answer within ${options.timeoutMs} ms`), { code: 'CERTROLL_TIMEOUT' })
-          : error,
-      );
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      tls: { ...tls, servername: options.serverName },
+      timeoutMs: options.timeoutMs,
+      maxBytes: MAX_BYTES,
     });
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
+  } catch (thrown) {
+    throw failure(options, path, thrown);
+  }
 };
 
 /** The reason in a Kubernetes Status object, or the start of whatever came instead. */
@@ -103,7 +73,7 @@ const reasonOf = (body: string): string => {
 };
 
 /** Throws for an answer that is not 2xx, by what can be done about it. */
-const refused = (options: ApiServerOptions, path: string, answer: Answer): CertrollError => {
+const refused = (options: ApiServerOptions, path: string, answer: HttpAnswer): CertrollError => {
   const [code, hint] =
     answer.status === 401
       ? ([
@@ -117,14 +87,14 @@ const refused = (options: ApiServerOptions, path: string, answer: Answer): Certr
           ] as const)
         : (['kube.answer', 'See the log of this apiserver.'] as const);
   return new CertrollError(
-    `${options.host}: ${options.url}${path} answered ${answer.status}: ${reasonOf(answer.body)}`,
+    `${options.host}: ${options.url}${path} answered ${answer.status}: ${reasonOf(answer.text)}`,
     { code, host: options.host, hint },
   );
 };
 
 const ask = async <T>(
   options: ApiServerOptions,
-  method: string,
+  method: 'GET' | 'POST',
   path: string,
   schema: z.ZodType<T>,
   body?: unknown,
@@ -132,7 +102,7 @@ const ask = async <T>(
   const answer = await send(options, method, path, body);
   if (answer.status < 200 || answer.status > 299) throw refused(options, path, answer);
   try {
-    return schema.parse(JSON.parse(answer.body));
+    return schema.parse(JSON.parse(answer.text));
   } catch (cause) {
     throw new CertrollError(`${options.host}: ${options.url}${path} gave an answer that is not understood`, {
       code: 'kube.answer',
@@ -187,7 +157,7 @@ export const apiServer = (options: ApiServerOptions): ApiServer => {
     async readyz() {
       try {
         const answer = await send(options, 'GET', '/readyz?verbose');
-        const failing = answer.body.split('\n').filter((line) => line.startsWith('[-]'));
+        const failing = answer.text.split('\n').filter((line) => line.startsWith('[-]'));
         return { ready: answer.status === 200, detail: failing.join('; ') || `HTTP ${answer.status}` };
       } catch (thrown) {
         return { ready: false, detail: messageOf(thrown) };

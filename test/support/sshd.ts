@@ -1,13 +1,13 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { clusterFileSchema, type ClusterFile } from '../../src/cluster/schema.js';
 import type { SshSettings } from '../../src/hosts/ssh-config.js';
+import { freePort } from './ports.js';
 
 const run = promisify(execFile);
 const SSHD = '/usr/sbin/sshd';
@@ -130,16 +130,6 @@ const makeKey = async (path: string): Promise<void> => {
 /** Runs the real ssh-keygen; gives what it prints. */
 export const sshKeygen = async (...args: readonly string[]): Promise<string> =>
   (await run('ssh-keygen', args)).stdout;
-
-/** A port that nobody listens on now. */
-export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** Child processes, their children and so on. */
 export const descendants = async (root: number): Promise<number[]> => {

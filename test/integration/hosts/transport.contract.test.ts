@@ -10,7 +10,8 @@ import { createTransport } from '../../../src/hosts/connect.js';
 import type { SshSettings } from '../../../src/hosts/ssh-config.js';
 import type { Transport } from '../../../src/hosts/transport.js';
 import { appears, failure } from '../../support/failure.js';
-import { freePort, sshKeygen, TestSshd } from '../../support/sshd.js';
+import { freePort } from '../../support/ports.js';
+import { sshKeygen, TestSshd } from '../../support/sshd.js';
 
 const TIMEOUT = { timeoutMs: 20_000 };
 
