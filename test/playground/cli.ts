@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { bringUp, howToGoOn, rotate, showStatus, tell, whatRuns } from './demo.js';
 import { Playground } from './playground.js';
-import { DEFAULT_DIR, DEFAULT_MAX_LIFE } from './settings.js';
+import { DEFAULT_DIR, DEFAULT_MAX_LIFE, realApiserver } from './settings.js';
 
 interface Options {
   readonly dir: string;
@@ -37,9 +37,11 @@ const running = async (dir: string): Promise<Playground> => {
 
 const program = new Command('playground')
   .description(
-    `A cluster of three control planes on this machine, to try certroll on. It needs no root, changes nothing outside its folder and
-the cache, and listens on 127.0.0.1 only. Without a command it shows the main job from beginning to end: starts a cluster
-in which no apiserver accepts the tokens of another, replaces the keys with certroll, and stops the cluster.`,
+    [
+      'A cluster of three control planes on this machine, to try certroll on. It needs no root, and listens on 127.0.0.1',
+      'only. Without a command it shows the main job from beginning to end: it starts a cluster in which no apiserver',
+      'accepts the tokens of another, replaces the keys with certroll, and stops the cluster.',
+    ].join(' '),
   )
   .option('--dir <folder>', 'where it lives', DEFAULT_DIR)
   .option('--max-life <seconds>', 'it ends by itself after that long', seconds, DEFAULT_MAX_LIFE)
@@ -47,7 +49,7 @@ in which no apiserver accepts the tokens of another, replaces the keys with cert
   .addHelpText(
     'after',
     `
-${whatRuns()}
+${whatRuns(realApiserver())}
 
 Examples:
   npm run playground                          see the main job, in about a minute
@@ -90,7 +92,7 @@ program
   .description('which servers run, and who accepts whose tokens')
   .action(async () => {
     const playground = await running(options().dir);
-    say(`${whatRuns()}\n`);
+    say(`${whatRuns(await playground.realApiserver())}\n`);
     for (const [name, isRunning] of await playground.servers())
       say(`${isRunning ? 'runs ' : 'ended'}  ${name}`);
     process.exitCode = await showStatus({ playground, signal });
@@ -115,6 +117,6 @@ program
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(`playground: ${error instanceof Error ? error.message : String(error)}`);
+  if (!signal.aborted) console.error(`playground: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = signal.aborted ? 130 : 1;
 }

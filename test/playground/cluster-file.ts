@@ -45,7 +45,7 @@ current-context: playground
 clusters:
   - name: playground
     cluster:
-      server: https://127.0.0.1:${ports.api[HOST_NAMES[0] ?? ''] ?? 0}
+      server: https://127.0.0.1:${ports.api[HOST_NAMES[0]] ?? 0}
       certificate-authority: pki/ca.crt
       tls-server-name: ${API_NAME}
 users:

@@ -1,5 +1,5 @@
 import { execa } from 'execa';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { writePublicKey, type Pki } from './pki.js';
 import type { Ports } from './ports.js';
 import { API_NAME, MARK, realApiserver, runTypeScript, TOKEN_ISSUER, type Layout } from './settings.js';
@@ -132,7 +132,11 @@ export const prepareControlPlane = async (host: string, plan: ControlPlanePlan):
   await writeFile(at.host(host, 'ctl'), ctl(host, at, ports, endsAt), { mode: 0o755 });
 };
 
-/** Runs `ctl` of a host; a start or restart is over when the apiserver is ready. */
+/** Runs `ctl` of a host; a start or restart is over when the apiserver is ready. Throws with the end of its log. */
 export const runCtl = async (host: string, at: Layout, verb: 'start' | 'stop' | 'restart'): Promise<void> => {
-  await execa(at.host(host, 'ctl'), [verb], { stdin: 'ignore' });
+  const { exitCode, stderr } = await execa(at.host(host, 'ctl'), [verb], { stdin: 'ignore', reject: false });
+  if (exitCode === 0) return;
+  const log = await readFile(at.host(host, 'apiserver.log'), 'utf8').catch(() => '');
+  const end = log.trim().split('\n').slice(-8).join('\n');
+  throw new Error(`${host}: ${verb}: ${stderr}\nThe end of ${at.host(host, 'apiserver.log')}:\n${end}`);
 };

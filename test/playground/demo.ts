@@ -4,7 +4,6 @@ import { execa } from 'execa';
 import { ROOT } from '../support/build.js';
 import { newestChange } from './newest.js';
 import { Playground } from './playground.js';
-import { realApiserver } from './settings.js';
 
 const say = (text = ''): void => console.log(text);
 
@@ -29,24 +28,26 @@ const build = async (signal: AbortSignal): Promise<void> => {
 /** The command line as a user would call it, its output as it comes; resolves to its exit status. */
 const certroll = async ({ playground, signal }: Session, ...args: readonly string[]): Promise<number> => {
   say(`\n$ certroll ${args.join(' ')}`);
-  const { exitCode } = await execa(process.execPath, [join(ROOT, 'bin/certroll.js'), ...args], {
+  const child = execa(process.execPath, [join(ROOT, 'bin/certroll.js'), ...args], {
     stdio: 'inherit',
     reject: false,
-    cancelSignal: signal,
     env: { CERTROLL_STATE_DIR: playground.stateDir },
   });
+  // Ctrl-C on a terminal reaches it too; told twice, it would not finish the change that is under way.
+  const tell = (): void => void (process.stdin.isTTY || child.kill('SIGTERM'));
+  signal.addEventListener('abort', tell);
+  const { exitCode } = await child;
+  signal.removeEventListener('abort', tell);
   signal.throwIfAborted();
   return exitCode ?? 1;
 };
 
 /** What the apiservers are, said wherever a user looks. */
-export const whatRuns = (): string => {
-  const real = realApiserver();
-  return real === undefined
+export const whatRuns = (realApiserver: string | undefined): string =>
+  realApiserver === undefined
     ? `sshd, etcd and certroll are real. The three apiservers are STAND-INS, not kube-apiserver: they keep its rules about keys
 and tokens, and do nothing else. (KUBE_APISERVER=/path/to/kube-apiserver runs real ones.)`
-    : `sshd, etcd, certroll and the three apiservers (${real}) are real.`;
-};
+    : `sshd, etcd, certroll and the three apiservers (${realApiserver}) are real.`;
 
 /** Starts a fresh one, saying what it is. */
 export const bringUp = async (dir: string, maxLife: number, signal: AbortSignal): Promise<Playground> => {
@@ -55,7 +56,7 @@ export const bringUp = async (dir: string, maxLife: number, signal: AbortSignal)
   say('Starting a cluster of three control planes on 127.0.0.1 ...');
   const playground = await Playground.up({ dir, maxLife, say, signal });
   say(`Up after ${((Date.now() - start) / 1000).toFixed(1)} s, in ${playground.dir}`);
-  say(whatRuns());
+  say(whatRuns(await playground.realApiserver()));
   return playground;
 };
 
@@ -68,8 +69,8 @@ Go on by hand:
   node bin/certroll.js status -c ${playground.clusterFile}
   node bin/certroll.js plan rotate-sa-keys -c ${playground.clusterFile}
   node bin/certroll.js run rotate-sa-keys -c ${playground.clusterFile} --force
-  ssh -F ${join(playground.dir, 'ssh_config')} ${host?.name ?? ''}
-  tail -f ${host?.path('apiserver.log') ?? ''}
+  ssh -F ${join(playground.dir, 'ssh_config')} ${host.name}
+  tail -f ${host.path('apiserver.log')}
   npm run playground -- down --dir ${playground.dir}`);
 };
 

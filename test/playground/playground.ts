@@ -38,6 +38,14 @@ const basesOf = (at: Layout): readonly string[] => [
   ...HOST_NAMES.flatMap((host) => [at.host(host, 'sshd'), at.host(host, 'apiserver')]),
 ];
 
+const STAND_INS = 'The apiservers are stand-ins, not kube-apiserver.';
+
+const markText = (
+  real: string | undefined,
+): string => `Made by certroll's "npm run playground"; its "down" removes this folder.
+${real ?? STAND_INS}
+`;
+
 const isPlayground = async (at: Layout): Promise<boolean> =>
   stat(at.mark).then(
     () => true,
@@ -47,13 +55,14 @@ const isPlayground = async (at: Layout): Promise<boolean> =>
 /** Three control planes on loopback: real sshd, real etcd, and apiservers that are stand-ins unless KUBE_APISERVER is set. */
 export class Playground {
   readonly dir: string;
-  readonly hosts: readonly PlaygroundHost[];
+  readonly hosts: readonly [PlaygroundHost, PlaygroundHost, PlaygroundHost];
   readonly #at: Layout;
 
   private constructor(dir: string) {
     this.dir = resolve(dir);
     this.#at = layout(this.dir);
-    this.hosts = HOST_NAMES.map((name) => new PlaygroundHost(name, this.#at));
+    const host = (at: 0 | 1 | 2): PlaygroundHost => new PlaygroundHost(HOST_NAMES[at], this.#at);
+    this.hosts = [host(0), host(1), host(2)];
   }
 
   /** The one in that folder, running or not. */
@@ -76,12 +85,19 @@ export class Playground {
         await playground.#start(programs, options);
         return playground;
       } catch (error) {
-        // The folder stays, for its logs.
         await endProcesses(playground.dir, basesOf(playground.#at));
+        if (options.signal?.aborted === true) await playground.down();
+        // Otherwise the folder stays, for its logs.
         const taken = /address already in use|EADDRINUSE/i.test(await playground.#logs());
         if (!taken || tries === 3 || options.signal?.aborted === true) throw error;
       }
     }
+  }
+
+  /** The kube-apiserver that its hosts run; undefined when they run the stand-in. */
+  async realApiserver(): Promise<string | undefined> {
+    const [, apiserver] = (await readFile(this.#at.mark, 'utf8')).split('\n');
+    return apiserver === STAND_INS ? undefined : apiserver;
   }
 
   /** For `certroll -c`. */
@@ -137,7 +153,7 @@ export class Playground {
     const { maxLife = DEFAULT_MAX_LIFE, signal } = options;
     const at = this.#at;
     await mkdir(at.dir, { recursive: true, mode: 0o700 });
-    await writeFile(at.mark, 'Made by certroll\'s "npm run playground"; its "down" removes this folder.\n');
+    await writeFile(at.mark, markText(realApiserver()));
     await this.#startWatchdog(maxLife);
     await settle(HOST_NAMES.map((host) => mkdir(at.host(host, '.'), { recursive: true })));
     const ports = await choosePorts();
@@ -164,12 +180,13 @@ export class Playground {
     signal?.throwIfAborted();
     await settle(this.hosts.map(async (host) => host.apiserver('start')));
     signal?.throwIfAborted();
-    if (realApiserver() !== undefined) await seed(this.hosts);
+    if (realApiserver() !== undefined) await seed(this.hosts[0]);
   }
+
   async #startEtcd(programs: Programs, pki: Pki, ports: Ports): Promise<void> {
     const at = this.#at;
     const ca = at.pki('etcd-ca');
-    const sans = [`DNS:${ETCD_NAME}`];
+    const sans = [`DNS:${ETCD_NAME}`, 'IP:127.0.0.1'];
     await settle([
       pki.leaf(at.pki('etcd'), { ca, subject: '/CN=etcd', sans, usage: 'serverAuth' }),
       pki.leaf(at.pki('etcd-client'), { ca, subject: '/CN=playground-operator', usage: 'clientAuth' }),

@@ -8,9 +8,11 @@ const home = (variable: string, ...otherwise: readonly string[]): string =>
   process.env[variable] ?? join(homedir(), ...otherwise);
 
 /** Full names of the three control planes. */
-export const HOST_NAMES = ['kubemaster1001', 'kubemaster1002', 'kubemaster1003'].map(
-  (name) => `${name}.play.example.net`,
-);
+export const HOST_NAMES = [
+  'kubemaster1001.play.example.net',
+  'kubemaster1002.play.example.net',
+  'kubemaster1003.play.example.net',
+] as const;
 /** The name that the certificate of etcd carries. */
 export const ETCD_NAME = 'etcd.play.example.net';
 /** The name that the certificates of the apiservers carry. */
@@ -46,7 +48,7 @@ export const MARK = 'CERTROLL_PLAYGROUND';
 /** Where things lie in a playground's folder. */
 export const layout = (dir: string) => ({
   dir,
-  /** Says that the folder is a playground's, and may be removed. */
+  /** Says that the folder is a playground's, and may be removed; and what its apiservers are. */
   mark: join(dir, '.certroll-playground'),
   clusterFile: join(dir, 'cluster.yaml'),
   kubeconfig: join(dir, 'kubeconfig'),

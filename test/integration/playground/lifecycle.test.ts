@@ -29,7 +29,7 @@ const alive = async (pids: readonly number[]): Promise<readonly number[]> => {
 
 /** A remote command over the playground's own sshd. */
 const ssh = (playground: Playground, ...command: readonly string[]) =>
-  execa('ssh', ['-F', join(playground.dir, 'ssh_config'), playground.hosts[0]?.name ?? '', ...command], {
+  execa('ssh', ['-F', join(playground.dir, 'ssh_config'), playground.hosts[0].name, ...command], {
     reject: false,
   });
 
@@ -64,7 +64,7 @@ describe('down', () => {
   it('leaves no process and no file, also of what was started over SSH', async () => {
     const playground = await up(one);
     const [host] = playground.hosts;
-    const restart = await ssh(playground, host?.path('ctl') ?? '', 'restart');
+    const restart = await ssh(playground, host.path('ctl'), 'restart');
     expect(restart.exitCode).toBe(0);
     const session = ssh(playground, 'echo here; exec sleep 3600');
     for await (const line of createInterface({ input: session.stdout })) {
@@ -104,13 +104,13 @@ describe('down', () => {
 describe('up', () => {
   it('ends what an earlier one left, and begins with new keys', async () => {
     const first = await up(one);
-    const key = await readFile(first.hosts[0]?.path('sa.crt') ?? '', 'utf8');
+    const key = await readFile(first.hosts[0].path('sa.crt'), 'utf8');
     const pids = await first.pids();
 
     const second = await up(one);
 
     expect(await alive(pids)).toEqual([]);
-    expect(await readFile(second.hosts[0]?.path('sa.crt') ?? '', 'utf8')).not.toBe(key);
+    expect(await readFile(second.hosts[0].path('sa.crt'), 'utf8')).not.toBe(key);
     expect([...(await second.servers()).values()]).not.toContain(false);
   });
 

@@ -1,11 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 
-/** A service account. In the playground each one exists. */
+/** A service account. */
 export interface Account {
   readonly namespace: string;
   readonly name: string;
 }
+
+/** The accounts that every cluster has; there are no others. */
+export const exists = ({ namespace, name }: Account): boolean =>
+  name === 'default' && ['default', 'kube-node-lease', 'kube-public', 'kube-system'].includes(namespace);
 
 export const userNameOf = ({ namespace, name }: Account): string =>
   `system:serviceaccount:${namespace}:${name}`;
@@ -45,14 +49,36 @@ export const claimsOf = (account: Account, { issuers, audiences, ttlSeconds }: T
   };
 };
 
-/** The account of a token whose signature is good. Throws when its claims do not fit together. */
-export const accountOf = (claims: JWTPayload): Account => {
+/** What kube-apiserver allows clocks to differ. */
+const LEEWAY_SECONDS = 60;
+
+const checkDates = ({ exp, nbf, iat }: JWTPayload): void => {
+  const now = Date.now() / 1000;
+  if (exp !== undefined && now > exp + LEEWAY_SECONDS) throw new Error('service account token has expired');
+  if (nbf !== undefined && now < nbf - LEEWAY_SECONDS)
+    throw new Error('service account token is not valid yet');
+  if (iat !== undefined && now < iat - LEEWAY_SECONDS)
+    throw new Error('service account token is issued in the future');
+};
+
+/**
+ * The account of a token whose signature is good. Throws for claims that are not, with kube-apiserver's words. As there,
+ * a token without an audience is for the apiserver, and the subject is not looked at.
+ */
+export const accountOf = (claims: JWTPayload, audiences: readonly string[]): Account => {
+  const own = [claims.aud ?? [...audiences]].flat();
+  if (!own.some((audience) => audiences.includes(audience))) {
+    throw new Error(
+      `token audiences ${JSON.stringify(own)} is invalid for the target audiences ${JSON.stringify(audiences)}`,
+    );
+  }
+  checkDates(claims);
   const bound = claims['kubernetes.io'] as
     { namespace?: string; serviceaccount?: { name?: string; uid?: string } } | undefined;
   const account = { namespace: bound?.namespace ?? '', name: bound?.serviceaccount?.name ?? '' };
-  if (claims.sub !== userNameOf(account))
-    throw new Error('its subject is not the service account that it names');
-  if (bound?.serviceaccount?.uid !== uidOf(account))
-    throw new Error('its service account was deleted and made again: the uid is another one');
+  const uid = bound?.serviceaccount?.uid ?? '';
+  if (!exists(account)) throw new Error(`serviceaccounts "${account.name}" not found`);
+  if (uid !== uidOf(account))
+    throw new Error(`service account UID (${uidOf(account)}) does not match claim (${uid})`);
   return account;
 };

@@ -1,4 +1,4 @@
-import { claimsOf, uidOf, type Account } from './accounts.js';
+import { claimsOf, exists, uidOf, type Account } from './accounts.js';
 import type { Keys } from './keys.js';
 import { isAnonymous, isMaster, userOfToken, type User } from './users.js';
 
@@ -9,7 +9,11 @@ export const STAND_IN = 'certroll-playground';
 export interface Reply {
   readonly status: number;
   readonly body: string | object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** The key list may be kept for an hour, as that of kube-apiserver. */
+const CACHEABLE = { 'Cache-Control': 'public, max-age=3600' };
 
 /** A request whose user is known. */
 export interface Asked {
@@ -75,12 +79,20 @@ const publicRoute = ({ url }: Asked, state: State): Reply | undefined => {
 /** What any user of the cluster may read. The real one asks RBAC whether a service account may list namespaces. */
 const userRoute = async ({ url }: Asked, { keys }: State): Promise<Reply | undefined> => {
   switch (url.pathname) {
-    case '/openid/v1/jwks':
-      return { status: 200, body: await keys.jwks() };
+    case '/openid/v1/jwks': {
+      const headers = { ...CACHEABLE, 'Content-Type': 'application/jwk-set+json' };
+      return { status: 200, headers, body: await keys.jwks() };
+    }
     case '/.well-known/openid-configuration': {
-      const [issuer = ''] = keys.issuers;
-      const supported = { response_types_supported: ['id_token'], subject_types_supported: ['public'] };
-      return { status: 200, body: { issuer, jwks_uri: `${issuer}/openid/v1/jwks`, ...supported } };
+      const { keys: list } = await keys.jwks();
+      const body = {
+        issuer: keys.issuers[0],
+        jwks_uri: `${url.origin}/openid/v1/jwks`,
+        response_types_supported: ['id_token'],
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: [...new Set(list.map(({ alg }) => alg))],
+      };
+      return { status: 200, headers: CACHEABLE, body };
     }
     case '/api/v1/namespaces':
       return { status: 200, body: { kind: 'NamespaceList', apiVersion: 'v1', metadata: {}, items: [] } };
@@ -122,7 +134,10 @@ const reviewToken = async ({ body }: Asked, { keys }: State): Promise<Reply> => 
   if (typeof token !== 'string') return failure(400, 'not a TokenReview');
   const status = await userOfToken(token, keys).then(
     (user) => ({ authenticated: true, user, audiences: keys.issuers }),
-    () => ({ user: {}, error: 'invalid bearer token' }),
+    (thrown: unknown) => ({
+      user: {},
+      error: `[invalid bearer token, ${thrown instanceof Error ? thrown.message : String(thrown)}]`,
+    }),
   );
   return {
     status: 201,
@@ -137,6 +152,7 @@ const masterRoute = async (asked: Asked, state: State): Promise<Reply> => {
   const { method, url } = asked;
   const [, namespace = '', name = '', token] = ACCOUNT.exec(url.pathname) ?? [];
   const account = { namespace, name };
+  if (name !== '' && !exists(account)) return failure(404, `serviceaccounts "${name}" not found`);
   if (name !== '' && token !== undefined && method === 'POST') return requestToken(account, asked, state);
   if (name !== '' && token === undefined && method === 'GET') {
     return {
@@ -158,7 +174,7 @@ export const route = async (asked: Asked, state: State): Promise<Reply> => {
   }
   const forbidden = failure(
     403,
-    `forbidden: User "${user.username}" cannot ${method} path "${url.pathname}"`,
+    `forbidden: User "${user.username}" cannot ${method.toLowerCase()} path "${url.pathname}"`,
   );
   if (isAnonymous(user)) return forbidden;
   if (method === 'GET') {

@@ -9,7 +9,7 @@ const log = (line: string): void => console.log(`${new Date().toISOString()} ${l
 
 const answer = async (request: IncomingMessage, state: State): Promise<Reply> => {
   const method = request.method ?? 'GET';
-  const url = new URL(request.url ?? '/', 'https://localhost');
+  const url = new URL(request.url ?? '/', `https://${request.headers.host ?? 'localhost'}`);
   let user;
   try {
     user = await userOf(request, state.keys);
@@ -29,11 +29,13 @@ const answer = async (request: IncomingMessage, state: State): Promise<Reply> =>
   return route({ method, url, user, body }, state);
 };
 
-const send = (response: ServerResponse, { status, body }: Reply, state: State): void => {
+const send = (response: ServerResponse, { status, body, headers }: Reply, state: State): void => {
   const isText = typeof body === 'string';
   response.writeHead(status, {
     Server: `${STAND_IN} (a stand-in, not kube-apiserver)`,
     'Content-Type': isText ? 'text/plain; charset=utf-8' : 'application/json',
+    'Cache-Control': 'no-cache, private',
+    ...headers,
     ...(state.stopping && { Connection: 'close' }),
   });
   response.end(isText ? body : JSON.stringify(body));

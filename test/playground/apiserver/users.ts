@@ -8,17 +8,20 @@ export interface User {
   readonly username: string;
   readonly uid?: string;
   readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 const ANONYMOUS: User = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /** The user of a bearer token. Throws when no key of this process accepts it. */
 export const userOfToken = async (token: string, keys: Keys): Promise<User> => {
-  const account = accountOf(await keys.verify(token));
+  const claims = await keys.verify(token);
+  const account = accountOf(claims, keys.issuers);
   return {
     username: userNameOf(account),
     uid: uidOf(account),
     groups: ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`, 'system:authenticated'],
+    extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti ?? ''}`] },
   };
 };
 
