@@ -1,13 +1,17 @@
 /** Flags of a running process, read from its own arguments. */
 export type Flags = ReadonlyMap<string, readonly string[]>;
 
-/** Every `--name=value` and `--name value`; a flag without a value is `true`, as pflag reads a boolean. */
+/**
+ * Every `--name=value` and `--name value`, as pflag reads them in Kubernetes: a flag without a value is `true`, an
+ * underscore in a name is a dash (component-base cli/flag), nothing behind a lone `--` is a flag.
+ */
 export const readFlags = (argv: readonly string[]): Flags => {
   const flags = new Map<string, string[]>();
   for (const [at, word] of argv.entries()) {
-    if (!word.startsWith('--') || word === '--') continue;
+    if (word === '--') break;
+    if (!word.startsWith('--')) continue;
     const equals = word.indexOf('=');
-    const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
+    const name = word.slice(2, equals < 0 ? undefined : equals).replaceAll('_', '-');
     const next = argv[at + 1];
     const value =
       equals >= 0 ? word.slice(equals + 1) : next !== undefined && !next.startsWith('--') ? next : 'true';
@@ -22,9 +26,9 @@ const single = (flags: Flags, name: string): string | undefined => {
   return value === '' ? undefined : value;
 };
 
-/** pflag's StringSlice and StringArray: repeated, or with commas. */
-const list = (flags: Flags, name: string): readonly string[] =>
-  (flags.get(name) ?? []).flatMap((value) => value.split(',')).filter((value) => value !== '');
+/** pflag's StringArray: repeated. A comma is part of the value, unlike in a StringSlice. */
+const repeated = (flags: Flags, name: string): readonly string[] =>
+  (flags.get(name) ?? []).filter((value) => value !== '');
 
 const named = (flags: Flags, names: readonly string[]): readonly string[] => [
   ...new Set(names.flatMap((name) => single(flags, name) ?? [])),
@@ -33,7 +37,7 @@ const named = (flags: Flags, names: readonly string[]): readonly string[] => [
 /** What of kube-apiserver's flags matters here. Paths are as written; relative ones are not resolved. */
 export interface ApiserverFlags {
   readonly signingKeyFile: string | undefined;
-  /** Without the flag, kube-apiserver verifies with its TLS private key (kubernetes pkg/kubeapiserver/options). */
+  /** Without the flag, older kube-apiservers verify with their TLS private key; 1.34 does not start. */
   readonly keyFiles: readonly string[];
   readonly issuers: readonly string[];
   /** Set with an external signer (KEP-740): then there are no key files. */
@@ -45,13 +49,13 @@ export interface ApiserverFlags {
 export const parseApiserverFlags = (argv: readonly string[]): ApiserverFlags => {
   const flags = readFlags(argv);
   const signingEndpoint = single(flags, 'service-account-signing-endpoint');
-  const keyFiles = list(flags, 'service-account-key-file');
+  const keyFiles = repeated(flags, 'service-account-key-file');
   const tlsKey = single(flags, 'tls-private-key-file');
   return {
     signingKeyFile: single(flags, 'service-account-signing-key-file'),
     keyFiles:
       keyFiles.length > 0 || signingEndpoint !== undefined || tlsKey === undefined ? keyFiles : [tlsKey],
-    issuers: list(flags, 'service-account-issuer'),
+    issuers: repeated(flags, 'service-account-issuer'),
     signingEndpoint,
     certificateFiles: named(flags, [
       'tls-cert-file',

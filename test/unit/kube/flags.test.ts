@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseApiserverFlags, parseControllerManagerFlags, readFlags } from '../../../src/kube/flags.js';
 
 describe('the flags of a running kube-apiserver', () => {
-  it('are read in both ways of writing, repeated and with commas', () => {
+  it('are read in both ways of writing, and repeated', () => {
     const flags = parseApiserverFlags([
       'kube-apiserver',
       '--service-account-key-file=/a.pem',
@@ -10,7 +10,8 @@ describe('the flags of a running kube-apiserver', () => {
       '/b.pem',
       '--service-account-signing-key-file=/old.key',
       '--service-account-signing-key-file=/s.key',
-      '--service-account-issuer=https://one,https://two',
+      '--service-account-issuer=https://one',
+      '--service-account-issuer=https://two',
       '--allow-privileged',
       '--etcd-cafile=/etcd.crt',
       '--client-ca-file=/ca.crt',
@@ -21,6 +22,21 @@ describe('the flags of a running kube-apiserver', () => {
       issuers: ['https://one', 'https://two'],
       certificateFiles: ['/ca.crt', '/etcd.crt'],
     });
+  });
+
+  it('keep a comma in a path or an issuer, where Kubernetes takes it for a part of it', () => {
+    expect(
+      parseApiserverFlags([
+        '--service-account-key-file=/a,b.pem',
+        '--service-account-issuer=https://one/,two',
+      ]),
+    ).toMatchObject({ keyFiles: ['/a,b.pem'], issuers: ['https://one/,two'] });
+  });
+
+  it('may be written with underscores', () => {
+    expect(parseApiserverFlags(['--service_account_signing_key_file=/a_b.key']).signingKeyFile).toBe(
+      '/a_b.key',
+    );
   });
 
   it('without a key file verify with the TLS key, as Kubernetes does', () => {
@@ -37,8 +53,11 @@ describe('the flags of a running kube-apiserver', () => {
     });
   });
 
-  it('may hold an equals sign in a value, or be empty', () => {
-    expect(readFlags(['--a=b=c', '--empty=', '--', '--x']).get('a')).toEqual(['b=c']);
+  it('may hold an equals sign in a value, or be empty, and end at a lone --', () => {
+    expect(Object.fromEntries(readFlags(['--a=b=c', '--empty=', '--', '--x']))).toEqual({
+      a: ['b=c'],
+      empty: [''],
+    });
     expect(parseApiserverFlags(['--service-account-signing-key-file=']).signingKeyFile).toBeUndefined();
   });
 });
