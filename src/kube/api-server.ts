@@ -1,7 +1,8 @@
 /**
  * One kube-apiserver, always addressed by its own address (never through the load balancer), with the
  * server name that its certificate carries. Every call has a time limit. Errors: `kube.unreachable`, `kube.tls`,
- * `kube.unauthorized`, `kube.forbidden`, `kube.timeout`, `kube.answer`, each naming the host and the URL.
+ * `kube.credentials` (there are none that could be sent), `kube.unauthorized`, `kube.forbidden`, `kube.timeout`,
+ * `kube.answer`, each naming the host and the URL.
  */
 export interface ApiServer {
   readonly host: string;
