@@ -14,6 +14,11 @@ export interface ApplyOptions {
   readonly journal: Journal;
   readonly emit: Emit;
   readonly lockName: string;
+  /**
+   * The user's wish to stop: heeded between entries only. A change under way is finished, so that the lock is never given
+   * back while an apiserver is not ready again. (`context.signal` ends an entry at once: a lock was lost.)
+   */
+  readonly stop: AbortSignal;
   /** A mutex whose holder info gives the reason of a section. */
   readonly mutex: (reason: string) => Mutex;
 }
@@ -57,6 +62,7 @@ const applyEntry = async (
       emit({ type: 'progress', id: entry.id, text, ...(on === undefined ? {} : { host: on }) }),
   };
   signal.throwIfAborted();
+  options.stop.throwIfAborted();
   await journal.write({ type: 'start', ...what });
   emit({ type: 'entry', state: 'started', ...what });
   try {

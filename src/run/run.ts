@@ -113,20 +113,20 @@ const applyAndVerify = async (
     bound.push(journal.write({ type: 'bind', symbol, kid }));
   });
   const bound: Promise<void>[] = [];
-  const signal = AbortSignal.any([options.signal, runLock.signal]);
   options.emit({ type: 'phase', name: 'apply' });
   await applyPlan({
     plan,
     journal,
     emit: options.emit,
     lockName: options.lock.name,
+    stop: options.signal,
     mutex: (reason) => mutexOf(options, options.lock.name, reason),
     context: {
       doors: options.doors,
       settings: options.settings,
       keys,
       cluster: options.cluster,
-      signal,
+      signal: runLock.signal,
       now: options.now,
     },
   });
