@@ -34,7 +34,9 @@ const certroll = async ({ playground, signal }: Session, ...args: readonly strin
     env: { CERTROLL_STATE_DIR: playground.stateDir },
   });
   // Ctrl-C on a terminal reaches it too; told twice, it would not finish the change that is under way.
-  const tell = (): void => void (process.stdin.isTTY || child.kill('SIGTERM'));
+  const tell = (): void => {
+    if (!process.stdin.isTTY) child.kill('SIGTERM');
+  };
   signal.addEventListener('abort', tell);
   const { exitCode } = await child;
   signal.removeEventListener('abort', tell);
