@@ -1,6 +1,6 @@
 /**
  * The cluster's etcd as certroll uses it. Errors: `etcd.unreachable`, `etcd.tls`, `etcd.auth`,
- * `etcd.permission`, `etcd.no-quorum`, `etcd.timeout`, each naming the endpoints and what to do.
+ * `etcd.permission`, `etcd.no-quorum`, `etcd.timeout`, `etcd.refused`, each naming the endpoints and what to do.
  */
 export interface Store {
   readonly endpoints: readonly string[];
@@ -29,7 +29,7 @@ export interface MutexOptions {
   readonly waitMs: number;
   /** Stored as the key's value (JSON), readable with etcdctl get. */
   readonly holder: HolderInfo;
-  /** Called each time it is seen that someone else holds it. */
+  /** Called when it is seen that someone else holds it, and again when that is another one. */
   readonly onWait?: (holder: LockHolder) => void;
   readonly signal?: AbortSignal;
 }
@@ -65,7 +65,7 @@ export interface HeldLock {
   readonly key: string;
   /** Throws `lock.lost` when the own deadline has passed. No I/O. */
   assertHeld(): void;
-  /** Asks etcd: is the own key still there with its create revision, and the oldest? Throws `lock.lost`. */
+  /** Asks etcd: is the own key still there with its create revision, and the oldest? Throws `lock.lost`, or `etcd.*` when etcd cannot say. */
   recheck(): Promise<void>;
   release(): Promise<void>;
 }

@@ -1,16 +1,30 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { clusterFileSchema } from '../../src/cluster/schema.js';
 import { openStore, type EtcdSettings } from '../../src/etcd/connect.js';
-import type { Store } from '../../src/etcd/store.js';
+import type { Mutex, MutexOptions, Store } from '../../src/etcd/store.js';
+import { CtlLock, ETCDCTL, runCtl } from './etcdctl.js';
 import { TestPki } from './pki.js';
-import { freePort } from './sshd.js';
+import { freePort } from './ports.js';
 
 const ETCD = '/usr/bin/etcd';
-const ETCDCTL = '/usr/bin/etcdctl';
+
+/** What the mutexes of the tests write of themselves. */
+export const HOLDER = {
+  owner: 'me@bastion',
+  pid: 4711,
+  run: 'r1',
+  reason: 'restart on cp1',
+  since: '2026-01-01T00:00:00Z',
+};
+/** Seconds: the shortest lease that a busy test machine keeps alive for sure. */
+export const TTL = 5;
+
+export const mutexOf = (store: Store, name: string, options: Partial<MutexOptions> = {}): Mutex =>
+  store.mutex(name, { ttl: TTL, waitMs: 30_000, holder: HOLDER, ...options });
 
 interface Member {
   readonly name: string;
@@ -32,16 +46,18 @@ export class TestEtcd {
     this.endpoints = members.map(({ endpoint }) => endpoint);
   }
 
-  /** Starts that many members and waits until they serve. The client certificates are `root` and `stranger`. */
-  static async start(count = 3): Promise<TestEtcd> {
+  /**
+   * Starts that many members and waits until they serve. The client certificates are `root`, `locker` (users of those
+   * names, once there are users) and `stranger`. `sans`: what the server certificate says, where it is not localhost.
+   */
+  static async start(count = 3, sans = ['DNS:localhost', 'IP:127.0.0.1']): Promise<TestEtcd> {
     await needs(ETCD, 'etcd-server');
     await needs(ETCDCTL, 'etcd-client');
     const pki = await TestPki.create();
     const issuer = await pki.certificate('ca', { ca: true });
     await Promise.all([
-      pki.certificate('server', { issuer, sans: ['DNS:localhost', 'DNS:etcd.test', 'IP:127.0.0.1'] }),
-      pki.certificate('root', { issuer }),
-      pki.certificate('locker', { issuer }),
+      pki.certificate('server', { issuer, sans }),
+      ...['root', 'locker', 'stranger'].map((name) => pki.certificate(name, { issuer })),
       pki.certificate('otherca', { ca: true }),
     ]);
     const ports: number[] = [];
@@ -104,6 +120,8 @@ export class TestEtcd {
   ctlArgs(endpoints = this.endpoints): readonly string[] {
     return [
       `--endpoints=${endpoints.join(',')}`,
+      // Whatever names its certificate has.
+      '--insecure-skip-tls-verify',
       `--cacert=${this.pki.path('ca.crt')}`,
       `--cert=${this.pki.path('root.crt')}`,
       `--key=${this.pki.path('root.key')}`,
@@ -171,52 +189,6 @@ export class TestEtcd {
     await this.pki.remove();
   }
 }
-
-/** A running `etcdctl lock`. */
-export class CtlLock {
-  readonly #process: ChildProcess;
-  readonly #exited: Promise<unknown>;
-  /** The key it holds, once it does. Rejects when it ends before. */
-  readonly key: Promise<string>;
-
-  constructor(args: readonly string[]) {
-    this.#process = spawn(ETCDCTL, args, {
-      env: { ...process.env, ETCDCTL_API: '3' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    this.#exited = once(this.#process, 'exit');
-    this.key = firstLine(this.#process);
-    // Not every test looks.
-    this.key.catch(() => undefined);
-  }
-
-  /** Gives the lock back, as Ctrl-C does. */
-  async release(): Promise<void> {
-    this.#process.kill('SIGINT');
-    await this.#exited;
-  }
-
-  /** The process dies and its lease runs on. */
-  async kill(): Promise<void> {
-    this.#process.kill('SIGKILL');
-    await this.#exited;
-  }
-}
-
-/** Runs etcdctl with these arguments, whatever etcd they name. */
-export const runCtl = async (args: readonly string[]): Promise<string> =>
-  new Promise((resolve, reject) => {
-    execFile(ETCDCTL, args, { env: { ...process.env, ETCDCTL_API: '3' } }, (error, stdout) => {
-      if (error) reject(error instanceof Error ? error : new Error('etcdctl failed'));
-      else resolve(stdout);
-    });
-  });
-
-const firstLine = async ({ stdout }: ChildProcess): Promise<string> => {
-  if (!stdout) throw new Error('started without its stdout');
-  for await (const line of createInterface({ input: stdout })) return line;
-  throw new Error('etcdctl ended before it had the lock');
-};
 
 const serve = async (member: Member | undefined): Promise<void> => {
   if (!member) return;
