@@ -17,6 +17,9 @@ const seconds = (text: string): number => {
 
 const say = (text: string): void => console.log(text);
 
+// Whoever reads it may go away (`| head`): what was started is stopped all the same.
+process.stdout.on('error', () => undefined);
+
 /** What was started is ended on Ctrl-C too: the servers do not hear it themselves. */
 const interruption = new AbortController();
 const { signal } = interruption;

@@ -6,12 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kidOf } from '../../../src/pem/keys.js';
 import type { PlaygroundHost } from '../../playground/host.js';
 import { Playground } from '../../playground/playground.js';
-import { realApiserver } from '../../playground/settings.js';
-import { until } from '../../lab/wait.js';
-import { freePort } from '../../support/ports.js';
 import { scratch } from './scratch.js';
 
-// With KUBE_APISERVER set, all but the last part puts the same questions to a real kube-apiserver: its answers are the measure.
+// With KUBE_APISERVER set, the same questions go to a real kube-apiserver: its answers are the measure.
 const ACCOUNT = '/api/v1/namespaces/kube-system/serviceaccounts/default';
 const dir = scratch('pg-api');
 let playground: Playground;
@@ -219,52 +216,5 @@ describe('what the stand-in asks of its clients', () => {
     const as = { token: await mint(first) };
     expect((await first.ask('/openid/v1/jwks', { as })).status).toBe(200);
     expect((await first.ask(`${ACCOUNT}/token`, { as, method: 'POST', body: {} })).status).toBe(403);
-  });
-});
-
-/** The arguments of a host's running apiserver. */
-const argvOf = async (host: PlaygroundHost): Promise<readonly string[]> => {
-  const pid = await host.apiserverPid();
-  return (await readFile(`/proc/${pid ?? 0}/cmdline`, 'utf8')).split('\0').slice(0, -1);
-};
-
-describe.skipIf(realApiserver() !== undefined)('the process of the stand-in', () => {
-  it('says that it is a stand-in: in its arguments, version, header and log', async () => {
-    const answer = await first.ask('/version');
-    expect(JSON.parse(answer.body)).toMatchObject({ gitVersion: 'v1.34.0-certroll-playground' });
-    expect(answer.headers['server']).toBe('certroll-playground (a stand-in, not kube-apiserver)');
-    expect(await argvOf(first)).toContain('stand-in-for-kube-apiserver');
-    expect(await readFile(first.path('apiserver.log'), 'utf8')).toContain('it is NOT kube-apiserver');
-  });
-
-  it('after SIGTERM it is not ready, and goes on answering for --shutdown-delay-duration', async () => {
-    const port = await freePort();
-    const [program = '', ...args] = (await argvOf(first)).map((word) => {
-      if (word.startsWith('--secure-port=')) return `--secure-port=${port}`;
-      return word.startsWith('--shutdown-delay-duration=') ? '--shutdown-delay-duration=1h' : word;
-    });
-    const child = execa(program, args, { reject: false, cleanup: true });
-    try {
-      const ready = async (): Promise<number> =>
-        (await first.ask('/readyz', { port, as: 'anonymous' })).status;
-      await until('it is ready', 60, async () => (await ready()) === 200);
-      child.kill('SIGTERM');
-      await until('it is not ready', 60, async () => (await ready()) === 503);
-      expect((await first.ask('/readyz', { port })).body).toContain('[-]shutdown failed');
-      expect((await first.ask('/livez', { port })).status).toBe(200);
-      child.kill('SIGTERM');
-      expect((await child).exitCode).toBe(1);
-    } finally {
-      child.kill('SIGKILL');
-    }
-  });
-
-  it('refuses flags that it does not know, as kube-apiserver does', async () => {
-    const [program = '', ...args] = await argvOf(first);
-    const { exitCode, stderr } = await execa(program, [...args, '--feature-gates=All=true'], {
-      reject: false,
-    });
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('unknown flag: --feature-gates');
   });
 });
