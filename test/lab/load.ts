@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { LoadCounts } from './load/counts.js';
 
-export type { LoadCounts, Mishap } from './load/counts.js';
+export type { LoadCounts } from './load/counts.js';
 
 interface Report {
   readonly counts?: LoadCounts;

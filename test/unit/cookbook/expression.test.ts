@@ -210,7 +210,12 @@ describe('interpolation', () => {
     fc.assert(
       fc.property(fc.oneof(text, fc.string()), (plain) => {
         if (!plain.includes('${{')) expect(interpolate(plain, scope)).toBe(plain);
-        expect(interpolate(plain.replaceAll('${{', () => '$${{'), scope)).toBe(plain);
+        expect(
+          interpolate(
+            plain.replaceAll('${{', () => '$${{'),
+            scope,
+          ),
+        ).toBe(plain);
       }),
     );
   });
