@@ -1,24 +1,19 @@
 #!/usr/bin/env bash
 # The peers that the integration tests talk to and are judged by: sshd, etcd, cfssl, ClusterShell, openssl, curl. Installs
 # from apt what is missing when it runs as root; otherwise says what to install. Starts no service.
-# With the word `playground`: only what the playground runs.
 set -euo pipefail
 
 declare -A packages=(
   [/usr/sbin/sshd]=openssh-server
   [/usr/bin/ssh]=openssh-client
   [/usr/bin/etcd]=etcd-server
+  [/usr/bin/etcdctl]=etcd-client
+  [/usr/bin/cfssl]=golang-cfssl
+  [/usr/bin/multirootca]=golang-cfssl
+  [/usr/bin/nodeset]=clustershell
   [/usr/bin/openssl]=openssl
+  [/usr/bin/curl]=curl
 )
-if [ "${1:-}" != playground ]; then
-  packages+=(
-    [/usr/bin/etcdctl]=etcd-client
-    [/usr/bin/cfssl]=golang-cfssl
-    [/usr/bin/multirootca]=golang-cfssl
-    [/usr/bin/nodeset]=clustershell
-    [/usr/bin/curl]=curl
-  )
-fi
 
 missing=()
 for program in "${!packages[@]}"; do
@@ -28,7 +23,7 @@ done
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-  echo "Some programs are not here that are needed. On Debian or Ubuntu:" >&2
+  echo "The integration tests need programs that are not here. On Debian or Ubuntu:" >&2
   echo "  sudo apt-get install ${missing[*]}" >&2
   exit 1
 fi

@@ -37,6 +37,17 @@ describe('certroll', () => {
       expect(stdout).toContain(word);
   });
 
+  it('survives a reader that goes away', async () => {
+    const { exitCode, stderr } = await execa('sh', [
+      '-c',
+      `"$0" "$1" cookbook list | true`,
+      process.execPath,
+      certroll,
+    ]);
+    expect(stderr).toBe('');
+    expect(exitCode).toBe(0);
+  });
+
   it('answers --help from a file that says what commander says', async () => {
     const [quick, whole] = await Promise.all(
       ['--help', 'help'].map(async (word) => execa(process.execPath, [certroll, word])),
