@@ -19,6 +19,9 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
+/** The answer was longer than the caller takes. */
+export class AnswerTooLong extends Error {}
+
 /** One request and its answer, on a connection of its own, with a limit of time and of size. Rejects with Node's own error. */
 export const exchange = async (url: URL, options: Exchange): Promise<HttpAnswer> =>
   new Promise((resolve, reject) => {
@@ -32,7 +35,7 @@ export const exchange = async (url: URL, options: Exchange): Promise<HttpAnswer>
         let size = 0;
         response.on('data', (chunk: Buffer) => {
           size += chunk.length;
-          if (size > maxBytes) sent.destroy(new Error(`the answer has more than ${maxBytes} bytes`));
+          if (size > maxBytes) sent.destroy(new AnswerTooLong(`the answer has more than ${maxBytes} bytes`));
           else chunks.push(chunk);
         });
         response.on('end', () =>

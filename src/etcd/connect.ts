@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { rootCertificates } from 'node:tls';
 import type { ClusterFile } from '../cluster/schema.js';
 import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT, messageOf } from '../core/errors.js';
 import { readSecretRef } from '../core/secret-ref.js';
+import { systemRoots } from '../core/system-roots.js';
 import { lockHolders } from './holders.js';
 import { Members, type MembersOptions } from './members.js';
 import { EtcdMutex } from './mutex.js';
@@ -56,7 +56,7 @@ const optionsFrom = async (settings: EtcdSettings, baseDir: string): Promise<Mem
     timeoutMs: parseDuration(settings.timeout),
     ...(secure > 0 && {
       credentials: {
-        rootCertificate: ca ?? Buffer.from(rootCertificates.join('\n')),
+        rootCertificate: ca ?? Buffer.from(await systemRoots()),
         ...(cert && key && { certChain: cert, privateKey: key }),
       },
     }),

@@ -4,14 +4,13 @@ import { resolve } from 'node:path';
 import type { ClusterFile } from '../cluster/schema.js';
 import { CertrollError, EXIT, messageOf } from '../core/errors.js';
 import { readSecretRef } from '../core/secret-ref.js';
-import type { CertificateView } from '../pem/x509.js';
-import { readCertificates, weakKey } from './verify.js';
+import { readCertificates, weakKey, type Certificates } from './verify.js';
 
 export type LocalCaSettings = Extract<ClusterFile['issuer'], { type: 'local-ca' }>;
 
 export interface LoadedCa {
   /** The signing CA first, then what it hangs on. */
-  readonly certificates: readonly [CertificateView, ...CertificateView[]];
+  readonly certificates: Certificates;
   readonly key: KeyObject;
   /** From when to when all of them are valid. */
   readonly notBefore: Date;

@@ -16,8 +16,8 @@ export const openIssuer = async (
       return new LocalCa(settings, { baseDir, renewWindowMs });
     }
     case 'cfssl': {
-      const { openCfssl } = await import('./cfssl.js');
-      return openCfssl(settings, { baseDir, renewWindowMs, timeoutMs });
+      const { Cfssl } = await import('./cfssl.js');
+      return new Cfssl(settings, { baseDir, renewWindowMs, timeoutMs });
     }
   }
 };

@@ -24,23 +24,23 @@ export interface VerifiedLeaf {
   readonly pem: string;
 }
 
+/** At least one. */
+export type Certificates = readonly [CertificateView, ...CertificateView[]];
+
 /** Reads the certificates of a PEM text, in order. Throws `issuer.answer` when there is none, or something else. */
-export const readCertificates = async (
-  pem: string,
-  issuer: string,
-): Promise<readonly [CertificateView, ...CertificateView[]]> => {
+export const readCertificates = async (pem: string, issuer: string): Promise<Certificates> => {
   const { viewCertificate } = await import('../pem/x509.js');
   const { blocks, problems } = readPem(pem);
   const fail = (why: string): CertrollError =>
     new CertrollError(`what ${issuer} gave is not a certificate: ${why}`, { code: 'issuer.answer' });
   const [problem] = problems;
   if (problem) throw fail(`line ${problem.line}: ${problem.text}`);
-  const views = blocks.map(({ type, bytes }) => {
+  const views = blocks.map(({ type, bytes, line }) => {
     if (type !== 'CERTIFICATE') throw fail(`there is a ${type.slice(0, 40)} in it`);
     try {
       return viewCertificate(bytes);
     } catch (thrown) {
-      throw fail(messageOf(thrown));
+      throw fail(`line ${line}: ${messageOf(thrown)}`);
     }
   });
   const [leaf, ...others] = views;

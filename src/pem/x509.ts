@@ -118,6 +118,7 @@ export const signLeaf = async ({ request, ca, caKey, notBefore, notAfter }: Leaf
     notAfter,
     publicKey,
     signingKey: await importSigningKey(caKey),
+    signingAlgorithm: { name: 'ECDSA', hash: isP384(caKey) ? 'SHA-384' : 'SHA-256' },
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
@@ -150,6 +151,7 @@ const importSigningKey = async (key: KeyObject): Promise<webcrypto.CryptoKey> =>
 
 const signingAlgorithm = (key: KeyObject): webcrypto.RsaHashedImportParams | webcrypto.EcKeyImportParams => {
   if (key.asymmetricKeyType === 'rsa') return { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
-  const p384 = key.asymmetricKeyDetails?.namedCurve === 'secp384r1';
-  return { name: 'ECDSA', namedCurve: p384 ? 'P-384' : 'P-256' };
+  return { name: 'ECDSA', namedCurve: isP384(key) ? 'P-384' : 'P-256' };
 };
+
+const isP384 = (key: KeyObject): boolean => key.asymmetricKeyDetails?.namedCurve === 'secp384r1';

@@ -24,6 +24,8 @@ export interface TestCertOptions {
   readonly sans?: readonly string[];
   readonly from?: Date;
   readonly to?: Date;
+  /** Default: sha256. */
+  readonly digest?: 'sha1' | 'sha256' | 'sha384';
   /** Lines of an openssl extension section, instead of those for `ca` and `sans`. */
   readonly extensions?: readonly string[];
 }
@@ -93,6 +95,7 @@ export class TestPki {
     await openssl(
       ...['ca', '-batch', '-notext', '-config', config, ...signer],
       ...['-startdate', asn1Time(from), '-enddate', asn1Time(to), '-extfile', this.path(`${name}.ext`)],
+      ...['-md', options.digest ?? 'sha256'],
       ...['-in', this.path(`${name}.csr`), '-out', certFile],
     );
     return {
