@@ -1,11 +1,12 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCertificates, verifyLeaf, type Certificates } from '../../../src/issuers/verify.js';
 import { failure } from '../../support/failure.js';
-import { DAY, TestPki, type TestCert, type TestCertOptions } from '../../support/pki.js';
+import { DAY, openssl, TestPki, type TestCert, type TestCertOptions } from '../../support/pki.js';
 
 const LEAF = ['basicConstraints = critical, CA:FALSE', 'keyUsage = critical, digitalSignature'];
-const INTERMEDIATE = ['basicConstraints = critical, CA:TRUE', 'keyUsage = critical, keyCertSign'];
+const CA = ['basicConstraints = critical, CA:TRUE', 'keyUsage = critical, keyCertSign'];
 
 let pki: TestPki;
 let root: TestCert;
@@ -39,7 +40,7 @@ beforeAll(async () => {
   root = await pki.certificate('root', { ca: true, to: new Date(Date.now() + 3650 * DAY) });
   issuing = await pki.certificate('issuing', {
     issuer: root,
-    extensions: INTERMEDIATE,
+    extensions: CA,
     to: new Date(Date.now() + 1000 * DAY),
   });
 });
@@ -83,7 +84,7 @@ describe('a certificate from an issuer', () => {
   });
 
   it.each([
-    ['is a CA', { extensions: INTERMEDIATE }, 'is a CA itself'],
+    ['is a CA', { extensions: CA }, 'is a CA itself'],
     ['may not sign', { extensions: ['keyUsage = critical, keyEncipherment'] }, 'digital signatures'],
     ['has a short RSA key', { algorithm: 'rsa-1024' }, '1024 bits'],
     ['has an Ed25519 key', { algorithm: 'ed25519' }, 'ed25519'],
@@ -122,7 +123,7 @@ describe('a certificate from an issuer', () => {
   it('is refused under an expired intermediate, though the root is good', async () => {
     const expired = await pki.certificate('expired', {
       issuer: root,
-      extensions: INTERMEDIATE,
+      extensions: CA,
       from: new Date(Date.now() - 20 * DAY),
       to: new Date(Date.now() - DAY),
     });
@@ -139,18 +140,62 @@ describe('a certificate from an issuer', () => {
     expect((await failure(verify(leaf, { anchors: [root] }))).code).toBe('issuer.chain');
   });
 
-  it('is refused when another CA of the same name signed it', async () => {
+  it('is refused when another CA signed it, of the same name and the same key identifier', async () => {
     const other = await TestPki.create();
-    const impostor = await other.certificate('root', { ca: true });
-    const leaf = await leafOf({ issuer: impostor });
-    expect((await failure(verify(leaf, { anchors: [root] }))).code).toBe('issuer.chain');
+    const impostor = await other.certificate('root', {
+      extensions: [...CA, 'subjectKeyIdentifier = 11:22:33:44', 'authorityKeyIdentifier = none'],
+    });
+    const real = await pki.certificate('root', { extensions: [...CA, 'subjectKeyIdentifier = 11:22:33:44'] });
+    const leaf = await leafOf({ issuer: impostor, extensions: [...LEAF, 'authorityKeyIdentifier = keyid'] });
+    const error = await failure(verify(leaf, { anchors: [real] }));
+    expect(error.code).toBe('issuer.chain');
+    expect(error.message).toContain('the signature is not that of CN=root');
     await other.remove();
   });
 
-  it('is refused when what signed it may not sign certificates', async () => {
-    const notCa = await leafOf();
-    const leaf = await leafOf({ issuer: notCa });
-    const error = await failure(verify(leaf, { pem: leaf.pem + notCa.pem }));
+  it('is refused when its CA has changed its key identifier since', async () => {
+    const once = await pki.certificate('moved', {
+      extensions: [...CA, 'subjectKeyIdentifier = 11:22:33:44'],
+    });
+    const leaf = await leafOf({ issuer: once, extensions: [...LEAF, 'authorityKeyIdentifier = keyid'] });
+    const keyFile = once.keyFile;
+    const now = await pki.certificate('moved', {
+      keyFile,
+      extensions: [...CA, 'subjectKeyIdentifier = 55:66:77:88'],
+    });
+    const error = await failure(verify(leaf, { anchors: [now] }));
+    expect(error.code).toBe('issuer.chain');
+    expect(error.message).toContain('authority key identifier');
+  });
+
+  it('is refused when the name of its CA is written in other bytes, which Go takes for another name', async () => {
+    const key = await pki.key('bytes');
+    const selfSigned = async (file: string, ...mask: readonly string[]): Promise<TestCert> => {
+      const config = pki.path('bytes.cnf');
+      await writeFile(config, ['[req]', ...mask, 'distinguished_name = dn', '[dn]', ''].join('\n'));
+      const certFile = pki.path(file);
+      const as = ['-subj', '/CN=bytes', '-days', '900', '-addext', 'keyUsage = critical, keyCertSign'];
+      await openssl('req', '-x509', '-new', '-key', key, '-config', config, ...as, '-out', certFile);
+      return { certFile, keyFile: key, pem: await readFile(certFile, 'utf8'), key: '' };
+    };
+    const [utf8, printable] = [
+      await selfSigned('utf8.crt', 'string_mask = utf8only'),
+      await selfSigned('printable.crt', 'string_mask = nombstr'),
+    ];
+    const leaf = await leafOf({ issuer: utf8 });
+    const error = await failure(verify(leaf, { anchors: [printable] }));
+    expect(error.code).toBe('issuer.chain');
+    expect(error.message).toContain("issuer's name");
+  });
+
+  it.each([
+    ['is a leaf', LEAF],
+    ['has the usage but is no CA', ['basicConstraints = CA:FALSE', 'keyUsage = critical, keyCertSign']],
+    ['is a CA without the usage', ['basicConstraints = critical, CA:TRUE', 'keyUsage = critical, cRLSign']],
+  ])('is refused when what signed it %s', async (_what, extensions) => {
+    const signer = await leafOf({ extensions });
+    const leaf = await leafOf({ issuer: signer });
+    const error = await failure(verify(leaf, { pem: leaf.pem + signer.pem }));
     expect(error.code).toBe('issuer.chain');
     expect(error.message).toContain('may not sign certificates');
   });
