@@ -44,7 +44,9 @@ export const openDoors = async (cluster: Cluster): Promise<OpenDoors> => {
   const names = cluster.hosts.controlPlanes;
   const [store, issuer, hosts] = await Promise.all([
     openStore(cluster.etcd, cluster.baseDir),
-    openIssuer(cluster.issuer, cluster.baseDir),
+    openIssuer(cluster.issuer, cluster.baseDir, {
+      renewWindowMs: parseDuration(cluster.thresholds.renewBefore),
+    }),
     createHosts(names, { ssh: cluster.ssh, baseDir: cluster.baseDir }),
   ]);
   const addresses = await Promise.all(
