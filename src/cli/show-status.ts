@@ -16,14 +16,22 @@ const sentences = ({ key, presenters, refusing, wouldRefuse }: BrokenKey): reado
   ];
 };
 
-/** `certroll status`; exit 3 when an edge does not hold. */
+/** The last line: it says that all is well only when all was seen. */
+const verdict = (isBroken: boolean, isUnseen: boolean, clusterFile: string): string => {
+  if (isBroken) return `certroll plan rotate-sa-keys -c ${clusterFile} shows what would mend this.`;
+  return isUnseen
+    ? 'What was seen is accepted; what was not seen is not known.'
+    : 'Every token is accepted by every apiserver.';
+};
+
+/** `certroll status`; exit 3 when an edge does not hold, or when something was not seen. */
 export const showStatus = async (flags: StatusFlags): Promise<number> =>
   withSession(flags.cluster, async ({ observation }) => {
     const reporter = await chooseReporter(false);
     const emit = emitTo(reporter);
     try {
       const quiet = flags.json === true || !process.stderr.isTTY;
-      const { world, notes } = await observe({
+      const { world, notes, unseen } = await observe({
         ...observation,
         progress: (text, host) => {
           if (!quiet) emit({ type: 'progress', text, ...(host === undefined ? {} : { host }) });
@@ -37,7 +45,9 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
           ...row,
           accepted: Object.fromEntries(row.accepted),
         }));
-        print(JSON.stringify({ cluster: world.cluster, at: world.now, matrix, rotation, broken, notes }));
+        print(
+          JSON.stringify({ cluster: world.cluster, at: world.now, matrix, rotation, broken, notes, unseen }),
+        );
       } else {
         print(renderMatrix(world, outputStyle()));
         print('');
@@ -48,13 +58,12 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
         );
         for (const note of notes) print(`note: ${note}`);
         for (const text of broken.flatMap(sentences)) print(`broken: ${text}`);
-        print(
-          broken.length === 0
-            ? 'Every token is accepted by every apiserver.'
-            : 'certroll plan rotate-sa-keys shows what would mend this.',
-        );
+        for (const { host, service, detail } of unseen) {
+          print(`not seen: ${host}: no running ${service} was found: ${detail}`);
+        }
+        print(verdict(broken.length > 0, unseen.length > 0, flags.cluster));
       }
-      return broken.length === 0 ? EXIT.done : EXIT.findings;
+      return broken.length + unseen.length === 0 ? EXIT.done : EXIT.findings;
     } finally {
       reporter.end();
     }

@@ -36,7 +36,24 @@ export interface Observation {
   readonly clockOffsetMs: ReadonlyMap<string, number>;
   /** What could not be seen the best way, for people. */
   readonly notes: readonly string[];
+  /** Services that the cluster file names and that were not found running: nothing is known of what they accept or sign. */
+  readonly unseen: readonly UnseenService[];
 }
+
+export interface UnseenService {
+  readonly host: string;
+  readonly service: ServiceName;
+  /** What the service manager said instead. */
+  readonly detail: string;
+}
+
+const unseenOn = ({ name, facts }: HostReading, options: ObserveOptions): readonly UnseenService[] =>
+  (Object.keys(options.services(name)) as ServiceName[]).flatMap((service) => {
+    const fact = facts.services.get(service);
+    return fact?.running === true
+      ? []
+      : [{ host: name, service, detail: fact?.detail ?? 'nothing was said of it' }];
+  });
 
 /** What of one host's files and processes was read, before the apiservers were asked. */
 interface HostReading {
@@ -227,5 +244,6 @@ export const observe = async (options: ObserveOptions): Promise<Observation> => 
     },
     clockOffsetMs: new Map(readings.map((reading) => [reading.name, reading.facts.clockOffsetMs])),
     notes,
+    unseen: readings.flatMap((reading) => unseenOn(reading, options)),
   };
 };

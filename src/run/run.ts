@@ -82,12 +82,25 @@ const look = async (options: RunOptions): Promise<Observation> => {
   return observation;
 };
 
+/** A plan tells of what was not seen: a report that looked at nothing must not read like a clean one. */
+const withUnseen = (plan: Plan, { unseen }: Observation): Plan => ({
+  ...plan,
+  findings: [
+    ...unseen.map(({ host, service, detail }) => ({
+      severity: 'critical' as const,
+      host,
+      text: `no running ${service} was found: ${detail}`,
+    })),
+    ...plan.findings,
+  ],
+});
+
 /** observe → plan → prove: what both a dry run and a run do first. */
 const prepare = async (options: RunOptions): Promise<{ before: Observation; plan: Plan }> => {
   options.emit({ type: 'phase', name: 'observe' });
   const before = await look(options);
   options.emit({ type: 'phase', name: 'plan' });
-  const plan = options.makePlan(before);
+  const plan = withUnseen(options.makePlan(before), before);
   for (const { severity, host, text } of plan.findings) {
     options.emit({
       type: 'note',

@@ -20,7 +20,8 @@ export const restart: Step<z.output<typeof withSchema>> = {
     let restarted = 0;
     for (const name of site.hosts) {
       const host = hostOf(draft.world, name);
-      if (given.only === 'stale' && !isStale(host, apiserverOf(host))) continue;
+      const apiserver = apiserverOf(host);
+      if (given.only === 'stale' && !isStale(host, apiserver)) continue;
       draft.change({ kind: 'restart-service', host: name, service: 'kube-apiserver' }, `restart on ${name}`);
       restarted += 1;
     }
