@@ -2,6 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Change } from '../changes/change.js';
+import { hostOfChange } from '../changes/index.js';
+import { changesOf, type Plan } from '../changes/plan.js';
 import type { Cluster } from '../cluster/load.js';
 import { bindInputs, type InputValue } from '../cookbook/inputs.js';
 import { loadCookbook } from '../cookbook/load.js';
@@ -67,7 +71,22 @@ const stopOnSignals = (say: (text: string) => void): AbortSignal => {
   return controller.signal;
 };
 
+/** Milliseconds without a key press after which the terminal's queue counts as empty. */
+const QUIET_MS = 100;
+
+/** Throws away what was typed before the question could be read: it was no answer to it. */
+const dropTypeAhead = async (): Promise<void> => {
+  const { stdin } = process;
+  stdin.setRawMode(true);
+  const drop = (): void => undefined;
+  stdin.on('data', drop).resume();
+  await delay(QUIET_MS);
+  stdin.off('data', drop).pause();
+  stdin.setRawMode(false);
+};
+
 const ask = async (question: string): Promise<boolean> => {
+  await dropTypeAhead();
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await terminal.question(question)).trim());
@@ -76,15 +95,27 @@ const ask = async (question: string): Promise<boolean> => {
   }
 };
 
+const PROVED =
+  'Proved: after each of these changes, and after a crash at any moment between them, no token is refused that is accepted now.';
+
+/** What a plan comes to, in one line. */
+const summary = (plan: Plan): string => {
+  const changes = changesOf(plan);
+  const count = (kind: Change['kind']): number => changes.filter((change) => change.kind === kind).length;
+  const hosts = new Set(changes.flatMap((change) => hostOfChange(change) ?? [])).size;
+  const gates = plan.entries.length - changes.length;
+  return `${changes.length} changes and ${gates} gates on ${hosts} hosts: ${count('generate-key')} new keys, ${count('restart-service')} restarts, one at a time.`;
+};
+
 /** Shows the plan and asks, on a terminal; the live view stands aside meanwhile. */
 const confirmOnTerminal =
   (flags: RunFlags, pauseReporter: () => void): RunOptions['confirm'] =>
   async (plan) => {
     if (flags.yes === true) return true;
     pauseReporter();
-    const count = plan.entries.filter((entry) => entry.kind === 'change').length;
     process.stderr.write(`${renderPlan(plan.entries.map(entryJson), process.stderr.isTTY)}\n\n`);
-    return ask(`Make these ${count} changes? [y/N] `);
+    process.stderr.write(`${summary(plan)}\n${PROVED}\n`);
+    return ask(`Make these ${changesOf(plan).length} changes? [y/N] `);
   };
 
 /** What is printed at the end, on standard output. */
@@ -104,9 +135,9 @@ const printResult = (result: RunResult, flags: RunFlags): void => {
   }
   const style = outputStyle();
   if (outcome === 'pending') {
-    const changes = plan.entries.filter((entry) => entry.kind === 'change').length;
+    for (const { host, text } of plan.findings) print(`${host === undefined ? '' : `${host}: `}${text}`);
     print(renderPlan(plan.entries.map(entryJson), style.color));
-    print(`\n${changes} changes would be made. Nothing was changed.`);
+    print(`\n${summary(plan)}\n${PROVED}\nNothing was changed.`);
   }
   if (outcome === 'nothing-to-do') {
     for (const { severity, host, text } of plan.findings)
@@ -131,7 +162,8 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
   const cookbook = await loadCookbook(name, ['cookbooks', ...flags.cookbookDir], stepCatalog);
   const inputs = bindInputs(cookbook, givenInputs(flags));
   const dryRun = flags.dryRun === true;
-  if (!dryRun && flags.yes !== true && !process.stdin.isTTY) {
+  const reportsOnly = cookbook.steps.every(({ uses }) => stepCatalog.get(uses)?.reportsOnly === true);
+  if (!dryRun && !reportsOnly && flags.yes !== true && !process.stdin.isTTY) {
     throw usage(
       'there is no terminal to ask on',
       'Give --yes to run without a question, or --dry-run to see the plan only.',

@@ -1,10 +1,11 @@
-import { parseDuration } from '../core/duration.js';
 import { loadCluster } from '../cluster/load.js';
 import { EXIT } from '../core/errors.js';
 import { openStore } from '../etcd/connect.js';
 import type { LockHolder } from '../etcd/store.js';
 import { renderTable } from '../report/table.js';
 import type { LockFlags } from './commands/lock.js';
+import { applySettings } from '../run/doors.js';
+import { runLockName } from '../run/run.js';
 import { print } from './session.js';
 
 const row = (holder: LockHolder, at: number): readonly string[] => {
@@ -20,17 +21,23 @@ const row = (holder: LockHolder, at: number): readonly string[] => {
   ];
 };
 
-/** `certroll lock show`. */
+const shown = (name: string, holders: readonly LockHolder[]): string => {
+  if (holders.length === 0) return `The lock ${name} is free.`;
+  const header = [name, 'OWNER', 'PID', 'RUN', 'SINCE', 'LEASE', 'REASON'];
+  return renderTable([header, ...holders.map(row)]);
+};
+
+/** `certroll lock show`: the lock of restarts, and the one that a whole run holds. */
 export const showLock = async (flags: LockFlags): Promise<number> => {
   const cluster = await loadCluster(flags.cluster);
-  parseDuration(cluster.lock.ttl);
   const store = await openStore(cluster.etcd, cluster.baseDir);
   try {
-    const holders = await store.lockHolders(cluster.lock.name);
-    if (flags.json === true) print(JSON.stringify({ lock: cluster.lock.name, holders }));
-    else if (holders.length === 0) print(`The lock ${cluster.lock.name} is free.`);
-    else
-      print(renderTable([['LOCK', 'OWNER', 'PID', 'RUN', 'SINCE', 'LEASE', 'REASON'], ...holders.map(row)]));
+    const names = [cluster.lock.name, runLockName(applySettings(cluster).registryPrefix, cluster.name)];
+    const locks = await Promise.all(
+      names.map(async (lock) => ({ lock, holders: await store.lockHolders(lock) })),
+    );
+    if (flags.json === true) print(JSON.stringify(locks));
+    else print(locks.map(({ lock, holders }) => shown(lock, holders)).join('\n'));
     return EXIT.done;
   } finally {
     await store.close();

@@ -45,6 +45,10 @@ export interface RunResult {
   readonly journal: string | undefined;
 }
 
+/** The lock that a run holds from before it observes until it ends. */
+export const runLockName = (registryPrefix: string, cluster: string): string =>
+  `${registryPrefix}/${cluster}/run`;
+
 const holderOf = (options: RunOptions, reason: string): HolderInfo => ({
   owner: `${userInfo().username}@${hostname()}`,
   pid: process.pid,
@@ -208,7 +212,7 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
   }
   const runLock = await mutexOf(
     options,
-    `${options.settings.registryPrefix}/${options.cluster}/run`,
+    runLockName(options.settings.registryPrefix, options.cluster),
     'run',
   ).acquire();
   try {

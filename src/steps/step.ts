@@ -11,6 +11,8 @@ export interface Step<W = unknown> {
   readonly summary: string;
   readonly withSchema: z.ZodType<W>;
   readonly outputs: readonly string[];
+  /** True when the step can add nothing but findings: a cookbook of such steps needs nobody's consent. */
+  readonly reportsOnly?: boolean;
   /** Returns the outputs. Throws `plan.refused` (exit 4) when the world does not allow the step. */
   plan(draft: Draft, given: W, site: Site): Readonly<Record<string, unknown>>;
 }

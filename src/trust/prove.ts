@@ -13,6 +13,8 @@ export interface Refusal {
   readonly change: string;
   readonly edges: readonly BrokenEdge[];
   readonly remedy: string;
+  /** These edges were broken before the first change, and the plan does not mend them. */
+  readonly fromStart: boolean;
 }
 
 export type Proof =
@@ -41,14 +43,23 @@ export const prove = (changes: readonly ProvenChange[], start: World): Proof => 
     const now = brokenEdges(world);
     const fresh = now.filter((edge) => !broken.has(edgeId(edge)));
     if (fresh.length > 0)
-      return { holds: false, refusal: { at, change: change.title, edges: fresh, remedy: remedyFor(fresh) } };
+      return {
+        holds: false,
+        refusal: { at, change: change.title, edges: fresh, remedy: remedyFor(fresh), fromStart: false },
+      };
     broken = new Map(now.map((edge) => [edgeId(edge), edge]));
   }
   const left = [...broken.values()];
   if (left.length > 0) {
     return {
       holds: false,
-      refusal: { at: changes.length, change: 'the end of the plan', edges: left, remedy: remedyFor(left) },
+      refusal: {
+        at: changes.length,
+        change: 'the end of the plan',
+        edges: left,
+        remedy: remedyFor(left),
+        fromStart: true,
+      },
     };
   }
   return { holds: true, states: changes.length + 1, mended: first };

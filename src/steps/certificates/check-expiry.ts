@@ -9,6 +9,7 @@ const withSchema = z.strictObject({});
 export const checkExpiry: Step<z.output<typeof withSchema>> = {
   summary: "Report when the certificates expire that the running processes' own flags name",
   withSchema,
+  reportsOnly: true,
   outputs: ['expiring', 'expired'],
 
   plan(draft, _given, site) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { hostOf } from '../../trust/world.js';
 import type { Step } from '../step.js';
 import { layoutOf } from './layout.js';
-import { nextKeys } from './next-key.js';
+import { issuedKeys } from './next-key.js';
 import { isAtLeast, recordOf } from './publish.js';
 
 /** The gate before anything is signed with a new key. */
@@ -12,7 +12,7 @@ export const accepted: Step<Record<string, never>> = {
   outputs: [],
 
   plan(draft, _given, site) {
-    const keys = nextKeys(draft.world, site);
+    const keys = issuedKeys(draft.world, site);
     if (keys.every((next) => next.where === 'live')) return {};
     draft.gate({
       kind: 'keys-accepted',

@@ -49,6 +49,7 @@ export const checkExpiry: Step<z.output<typeof withSchema>> = {
   summary:
     'See whether the signing keys are due: certificates about to expire, tokens refused, a rotation not finished',
   withSchema,
+  reportsOnly: true,
   outputs: ['due', 'reasons'],
 
   plan(draft, given, site) {

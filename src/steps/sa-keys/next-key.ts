@@ -1,4 +1,5 @@
 import { hostOf, type KeyRef, type World } from '../../trust/world.js';
+import { refuse } from '../refuse.js';
 import type { Site } from '../step.js';
 import { layoutOf } from './layout.js';
 
@@ -48,4 +49,16 @@ export const nextKeys = (world: World, site: Site): readonly NextKey[] => {
     const own = known[at];
     return own?.key === key ? own : { host: name, key, where: 'nowhere' };
   });
+};
+
+/** The next keys, all of which must be staged or live by now. Throws `plan.refused` for a host that has none. */
+export const issuedKeys = (world: World, site: Site): readonly NextKey[] => {
+  const keys = nextKeys(world, site);
+  const missing = keys.find((next) => next.where === 'nowhere');
+  if (!missing) return keys;
+  throw refuse(
+    missing.host,
+    'no next key is staged there',
+    'Put a step sa-keys/issue before this one in the cookbook.',
+  );
 };

@@ -3,7 +3,7 @@ import type { Draft } from '../../changes/plan.js';
 import { hostOf, isStale, type ServiceName } from '../../trust/world.js';
 import type { Site, Step } from '../step.js';
 import { layoutOf } from './layout.js';
-import { nextKeys, type NextKey } from './next-key.js';
+import { issuedKeys, nextKeys, type NextKey } from './next-key.js';
 import { isAtLeast, recordOf } from './publish.js';
 
 const restartIfStale = (draft: Draft, host: string, name: ServiceName, section: string): boolean => {
@@ -28,8 +28,11 @@ const promoteOn = (draft: Draft, next: NextKey, site: Site): void => {
   }
   // The apiserver first: the controller-manager talks to it when it starts.
   const restarted = restartIfStale(draft, next.host, 'kube-apiserver', section);
-  if (restarted)
-    draft.gate({ kind: 'signs-with', host: next.host, service: 'kube-apiserver', key: next.key }, section);
+  // A run that was stopped between the restart and this gate has not seen it hold; only the record says so.
+  if (restarted || !isAtLeast(draft.world, next.key, 'promoted')) {
+    const gate = { kind: 'signs-with', host: next.host, service: 'kube-apiserver', key: next.key } as const;
+    draft.gate(gate, restarted ? section : undefined);
+  }
   restartIfStale(draft, next.host, 'kube-controller-manager', section);
 };
 
@@ -41,7 +44,7 @@ export const promote: Step<Record<string, never>> = {
   outputs: [],
 
   plan(draft, _given, site) {
-    for (const next of nextKeys(draft.world, site)) promoteOn(draft, next, site);
+    for (const next of issuedKeys(draft.world, site)) promoteOn(draft, next, site);
     const keys = [...new Set(nextKeys(draft.world, site).map((next) => next.key))];
     const fresh = keys.filter((key) => !isAtLeast(draft.world, key, 'promoted'));
     if (fresh.length > 0) {

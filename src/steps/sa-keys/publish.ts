@@ -11,7 +11,7 @@ import {
 } from '../../trust/world.js';
 import type { Step } from '../step.js';
 import { layoutOf } from './layout.js';
-import { nextKeys } from './next-key.js';
+import { issuedKeys } from './next-key.js';
 
 /** Whether a key has come at least as far as `state`. */
 export const isAtLeast = (world: World, key: KeyRef, state: KeyState): boolean => {
@@ -55,7 +55,7 @@ export const publish: Step<Record<string, never>> = {
   outputs: ['keys'],
 
   plan(draft, _given, site) {
-    const next = nextKeys(draft.world, site).map(({ key }) => key);
+    const next = issuedKeys(draft.world, site).map(({ key }) => key);
     const found = [...signingNow(draft.world)].filter(([key]) => !draft.world.keys.has(key));
     if (found.length > 0) {
       draft.change({

@@ -178,6 +178,27 @@ describe('the proof', () => {
   });
 });
 
+describe('a cookbook whose steps come too early', () => {
+  it.each(['sa-keys/publish', 'sa-keys/accepted', 'sa-keys/promote'])(
+    'is refused at %s, which needs an issued key',
+    (step) => {
+      expect(() => planSteps(soundWorld(), [step])).toThrow(/no next key is staged/);
+    },
+  );
+});
+
+describe('a run stopped between the restart and its gate', () => {
+  it('looks at the gate when it is run again', () => {
+    const { predicted } = planSteps(soundWorld(), ROTATION);
+    const rotation = { ...predicted.rotation!, state: 'open' as const };
+    const keys = new Map(
+      [...predicted.keys].map(([key, record]) => [key, { ...record, state: 'accepted' as const }]),
+    );
+    const again = planSteps({ ...predicted, rotation, keys }, ['sa-keys/promote']);
+    expect(again.entries.filter((entry) => entry.kind === 'gate')).toHaveLength(3);
+  });
+});
+
 describe('a world that cannot be rotated is refused with its host', () => {
   it.each([
     [
