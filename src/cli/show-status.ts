@@ -1,8 +1,11 @@
 import { EXIT } from '../core/errors.js';
 import { shortKid } from '../report/kids.js';
 import { renderMatrix, trustMatrix } from '../report/matrix.js';
+import type { LockHolder } from '../etcd/store.js';
 import { observe } from '../run/observe.js';
+import { describeHolder, runLockName } from '../run/run.js';
 import { brokenKeys, type BrokenKey } from '../trust/edges.js';
+import type { Rotation } from '../trust/world.js';
 import type { StatusFlags } from './commands/status.js';
 import { chooseReporter, emitTo, outputStyle, print, withSession } from './session.js';
 
@@ -16,6 +19,18 @@ const sentences = ({ key, presenters, refusing, wouldRefuse }: BrokenKey): reado
   ];
 };
 
+const rotationLine = (rotation: Rotation | undefined, runHolder: LockHolder | undefined): string => {
+  const running = runHolder ? ` A run is under way: ${describeHolder(runHolder)}.` : '';
+  if (!rotation) return `No rotation on record.${running}`;
+  const { id, startedAt } = rotation;
+  if (rotation.state === 'done')
+    return `Rotation ${id}, started ${startedAt.toISOString()}, is done.${running}`;
+  const open = `Rotation ${id}, started ${startedAt.toISOString()}, is not finished.`;
+  return running === ''
+    ? `${open} Nobody is at it: certroll run rotate-sa-keys goes on with it.`
+    : open + running;
+};
+
 /** The last line: it says that all is well only when all was seen. */
 const verdict = (isBroken: boolean, isUnseen: boolean, clusterFile: string): string => {
   if (isBroken) return `certroll plan rotate-sa-keys -c ${clusterFile} shows what would mend this.`;
@@ -26,7 +41,7 @@ const verdict = (isBroken: boolean, isUnseen: boolean, clusterFile: string): str
 
 /** `certroll status`; exit 3 when an edge does not hold, or when something was not seen. */
 export const showStatus = async (flags: StatusFlags): Promise<number> =>
-  withSession(flags.cluster, async ({ observation }) => {
+  withSession(flags.cluster, async ({ cluster, doors, observation }) => {
     const reporter = await chooseReporter(false);
     const emit = emitTo(reporter);
     try {
@@ -40,6 +55,9 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
       reporter.end();
       const broken = brokenKeys(world);
       const rotation = world.rotation;
+      const [runHolder] = await doors.store.lockHolders(
+        runLockName(observation.registryPrefix, cluster.name),
+      );
       if (flags.json === true) {
         const matrix = trustMatrix(world).map((row) => ({
           ...row,
@@ -51,11 +69,7 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
       } else {
         print(renderMatrix(world, outputStyle()));
         print('');
-        print(
-          rotation
-            ? `Rotation ${rotation.id}: ${rotation.state}, started ${rotation.startedAt.toISOString()}`
-            : 'No rotation on record.',
-        );
+        print(rotationLine(rotation, runHolder));
         for (const note of notes) print(`note: ${note}`);
         for (const text of broken.flatMap(sentences)) print(`broken: ${text}`);
         for (const { host, service, detail } of unseen) {
