@@ -8,7 +8,7 @@ import type { KeyRef, KeyState, ProcessId, ServiceName, World } from '../trust/w
  * The closed set of changes. Everything that a run does to a cluster is one of these; plan, proof, dry run, journal and
  * report are one function over this set. See docs/architecture.md for how to add one.
  */
-export type Change = GenerateKey | WriteFile | InstallFiles | RestartService | PutRecords;
+export type Change = GenerateKey | WriteFile | InstallFiles | RestartService | PutRecords | DeleteSecret;
 
 /** Generates a private key on a host; only its public half leaves it. */
 export interface GenerateKey {
@@ -66,6 +66,18 @@ export interface PutRecords {
     readonly rotation?: string;
   }[];
   readonly rotation?: { readonly id: string; readonly state: 'open' | 'done' };
+}
+
+/** Deletes the token Secret that was looked at: not another of its name, and not when it has changed since. */
+export interface DeleteSecret {
+  readonly kind: 'delete-secret';
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly serviceAccount: string | undefined;
+  /** The key that signed its token. */
+  readonly kid: KeyRef;
 }
 
 /** What a change may touch while it is applied, and nothing else. */

@@ -1,5 +1,6 @@
 import type { World } from '../trust/world.js';
 import type { ApplyContext, Change, ChangeKind } from './change.js';
+import { deleteSecret } from './delete-secret.js';
 import { generateKey } from './generate-key.js';
 import { installFiles } from './install-files.js';
 import { putRecords } from './put-records.js';
@@ -12,12 +13,13 @@ const kinds: { readonly [K in Change['kind']]: ChangeKind<Extract<Change, { kind
   'install-files': installFiles,
   'restart-service': restartService,
   'put-records': putRecords,
+  'delete-secret': deleteSecret,
 };
 
 /** TypeScript cannot see that a change and the kind looked up by it belong together; this is the one place that says so. */
 const kindOf = (change: Change): ChangeKind<Change> => kinds[change.kind];
 
-/** The host a change is made on; undefined for changes of the registry. */
+/** The host a change is made on; undefined for changes of the registry and of API objects. */
 export const hostOfChange = (change: Change): string | undefined =>
   'host' in change ? change.host : undefined;
 

@@ -98,6 +98,14 @@ const ask = async (question: string): Promise<boolean> => {
 const PROVED =
   'Proved: after each of these changes, and after a crash at any moment between them, no token is refused that is accepted now.';
 
+/** What of a plan is proved. A deleted token is the exception, and meant. */
+const proved = (plan: Plan): string => {
+  const deleted = changesOf(plan).filter(({ kind }) => kind === 'delete-secret').length;
+  return deleted === 0
+    ? PROVED
+    : `${PROVED}\nBut for the tokens of the ${deleted} Secrets to be deleted: they are refused from then on, also where one is still held in memory.`;
+};
+
 /** What a plan comes to, in one line. */
 const summary = (plan: Plan): string => {
   const changes = changesOf(plan);
@@ -114,7 +122,7 @@ const confirmOnTerminal =
     if (flags.yes === true) return true;
     pauseReporter();
     process.stderr.write(`${renderPlan(plan.entries.map(entryJson), process.stderr.isTTY)}\n\n`);
-    process.stderr.write(`${summary(plan)}\n${PROVED}\n`);
+    process.stderr.write(`${summary(plan)}\n${proved(plan)}\n`);
     return ask(`Make these ${changesOf(plan).length} changes? [y/N] `);
   };
 
@@ -137,7 +145,7 @@ const printResult = (result: RunResult, flags: RunFlags): void => {
   if (outcome === 'pending') {
     for (const { host, text } of plan.findings) print(`${host === undefined ? '' : `${host}: `}${text}`);
     print(renderPlan(plan.entries.map(entryJson), style.color));
-    print(`\n${summary(plan)}\n${PROVED}\nNothing was changed.`);
+    print(`\n${summary(plan)}\n${proved(plan)}\nNothing was changed.`);
   }
   if (outcome === 'nothing-to-do') {
     for (const { severity, host, text } of plan.findings)
@@ -163,6 +171,9 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
   const inputs = bindInputs(cookbook, givenInputs(flags));
   const dryRun = flags.dryRun === true;
   const reportsOnly = cookbook.steps.every(({ uses }) => stepCatalog.get(uses)?.reportsOnly === true);
+  const legacyTokens = cookbook.steps.some(
+    ({ uses }) => stepCatalog.get(uses)?.observes?.includes('legacy-tokens') === true,
+  );
   if (!dryRun && !reportsOnly && flags.yes !== true && !process.stdin.isTTY) {
     throw usage(
       'there is no terminal to ask on',
@@ -184,7 +195,7 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
         taskId: flags.taskId,
         dryRun,
         doors,
-        observation,
+        observation: { ...observation, legacyTokens },
         makePlan: ({ world }) =>
           makePlan(world, { cookbook, inputs, steps: stepCatalog, site: siteOf(cluster, id) }),
         settings: applySettings(cluster),

@@ -32,6 +32,7 @@ export const withSession = async <T>(
         registryPrefix: applySettings(cluster).registryPrefix,
         probe: cluster.serviceAccounts.probe,
         certificate: cluster.serviceAccounts.certificate,
+        legacyTokens: false,
         now: () => new Date(),
       },
     });

@@ -3,7 +3,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { messageOf } from './errors.js';
 
 export interface Exchange {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string;
   /** CA, client pair, server name. */

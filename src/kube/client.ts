@@ -2,24 +2,9 @@ import type { z } from 'zod';
 import { messageOf } from '../core/errors.js';
 import type { ApiServer, ServiceAccountRef } from './api-server.js';
 import { gitVersion, keyList, objectUid, tokenRequest, tokenReview } from './answers.js';
-import { apiError, refused, send, type ApiRequest, type ApiTarget } from './request.js';
-
-const ask = async <T>(target: ApiTarget, asked: ApiRequest, schema: z.ZodType<T>): Promise<T> => {
-  const answer = await send(target, asked);
-  if (answer.status < 200 || answer.status > 299) throw refused(target, asked, answer);
-  let value: unknown;
-  try {
-    value = JSON.parse(answer.text);
-  } catch {
-    throw apiError(target, asked, 'kube.answer', 'gave an answer that is not JSON');
-  }
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  // Of what is wrong, the place and the kind, not the value: it may be a token.
-  const [issue] = read.error.issues;
-  const what = issue ? ` (${issue.path.join('.')}: ${issue.message})` : '';
-  throw apiError(target, asked, 'kube.answer', `gave an answer that is not understood${what}`);
-};
+import { ask } from './ask.js';
+import { send, type ApiTarget } from './request.js';
+import { secretCalls } from './secrets.js';
 
 /** One kube-apiserver at its own address; see `ApiServer`. */
 export const apiServer = (target: ApiTarget): ApiServer => {
@@ -57,5 +42,7 @@ export const apiServer = (target: ApiTarget): ApiServer => {
       create('/apis/authentication.k8s.io/v1/tokenreviews', 'TokenReview', { token }, tokenReview),
 
     serviceAccountUid: async (account) => get(pathOf(account), objectUid),
+
+    ...secretCalls(target),
   };
 };

@@ -17,13 +17,19 @@ export interface ApiTarget {
 }
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   /** Goes out as JSON. */
   readonly body?: object;
+  /** Another form of the answer than the object itself. */
+  readonly accept?: string;
+  /** Bytes of the longest answer taken. */
+  readonly maxBytes?: number;
+  /** The right (RBAC) that few users have and that this needs: the hint of `kube.forbidden` names it. */
+  readonly right?: string;
 }
 
-/** Bytes of the longest answer taken; the largest expected is a key list of some tens of kilobytes. */
+/** Bytes of the longest answer taken by default; the largest expected is a key list of some tens of kilobytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 const HINTS = {
@@ -37,8 +43,19 @@ const HINTS = {
   'kube.unauthorized': 'The credentials of the kubeconfig are not accepted by this apiserver.',
   'kube.forbidden':
     'Give the user of the kubeconfig the right to do this; the README lists all that is needed.',
+  'kube.conflict':
+    'Somebody changed it, or used its token, since it was looked at. Run again: the plan starts from what is there then.',
   'kube.answer': 'See the log of this apiserver.',
 } as const;
+
+const hintFor = (target: ApiTarget, asked: ApiRequest, code: keyof typeof HINTS): string => {
+  if (code === 'kube.forbidden' && asked.right !== undefined)
+    return `Give the user of the kubeconfig a ClusterRole that may ${asked.right}, then run again. Only what looks at token Secrets needs it.`;
+  return (
+    HINTS[code] ??
+    `The certificate must be of a CA in the kubeconfig and name ${target.serverName} (api.serverName in the cluster file).`
+  );
+};
 
 /**
  * An error of this door; `why` follows the request in the message. It has no cause: what Node, zod and client-node throw can
@@ -53,9 +70,7 @@ export const apiError = (
   new CertrollError(`${target.host}: ${asked.method} ${target.url}${asked.path} ${why}`, {
     code,
     host: target.host,
-    hint:
-      HINTS[code] ??
-      `The certificate must be of a CA in the kubeconfig and name ${target.serverName} (api.serverName in the cluster file).`,
+    hint: hintFor(target, asked, code),
   });
 
 /** One request. Throws `kube.unreachable`, `kube.tls`, `kube.timeout` and `kube.credentials`, never for a status. */
@@ -66,19 +81,22 @@ export const send = async (target: ApiTarget, asked: ApiRequest): Promise<HttpAn
   } catch (thrown) {
     throw apiError(target, asked, 'kube.credentials', `was not sent: ${messageOf(thrown)}`);
   }
+  const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
   try {
     return await exchange(new URL(asked.path, target.url), {
       method: asked.method,
       headers: {
         ...(credentials.headers as OutgoingHttpHeaders | undefined),
-        Accept: 'application/json, application/jwk-set+json, */*',
+        Accept: asked.accept ?? 'application/json, application/jwk-set+json, */*',
         'Content-Type': 'application/json',
+        // Node sends the body of a DELETE without its length by itself, and the apiserver would not see the preconditions.
+        ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
       },
-      ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
+      ...(body === undefined ? {} : { body }),
       // Checked whatever the environment (NODE_TLS_REJECT_UNAUTHORIZED) says.
       tls: { ...credentials, servername: target.serverName, rejectUnauthorized: true },
       timeoutMs: target.timeoutMs,
-      maxBytes: MAX_BYTES,
+      maxBytes: asked.maxBytes ?? MAX_BYTES,
     });
   } catch (thrown) {
     const why = `gave no answer: ${failureText(thrown, target.timeoutMs)}`;
@@ -95,8 +113,18 @@ const reasonOf = (text: string): string => {
   } catch {
     // A proxy answered, in HTML or not at all.
   }
-  return oneLine(reason.replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]*/g, '[token]')).slice(0, 300);
+  // As it is, and in base64 as a Secret holds it.
+  const withoutTokens = reason
+    .replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]*/g, '[token]')
+    .replaceAll(/ZXlK[\w+/=-]+/g, '[token]');
+  return oneLine(withoutTokens).slice(0, 300);
 };
+
+const CODES: ReadonlyMap<number, keyof typeof HINTS> = new Map([
+  [401, 'kube.unauthorized'],
+  [403, 'kube.forbidden'],
+  [409, 'kube.conflict'],
+]);
 
 /** The error for an answer that is not 2xx, by what can be done about it. */
 export const refused = (
@@ -104,6 +132,6 @@ export const refused = (
   asked: ApiRequest,
   { status, text }: HttpAnswer,
 ): CertrollError => {
-  const code = status === 401 ? 'kube.unauthorized' : status === 403 ? 'kube.forbidden' : 'kube.answer';
+  const code = CODES.get(status) ?? 'kube.answer';
   return apiError(target, asked, code, `answered ${status}: ${reasonOf(text)}`);
 };

@@ -6,6 +6,7 @@ import type { FileFact, HostFacts, ServiceFact, ServiceSpec } from '../hosts/hos
 import { parseApiserverFlags, parseControllerManagerFlags } from '../kube/flags.js';
 import type { ServiceAccountRef } from '../kube/api-server.js';
 import { STAGED, besideSigningFile } from '../steps/sa-keys/layout.js';
+import { observeLegacyTokens } from './observe-legacy-tokens.js';
 import type {
   CertificateState,
   FileState,
@@ -26,6 +27,8 @@ export interface ObserveOptions {
   readonly probe: ServiceAccountRef;
   /** `serviceAccounts.certificate` of the cluster file. */
   readonly certificate: string | undefined;
+  /** Whether to look at the token Secrets, which takes rights that nothing else needs. */
+  readonly legacyTokens: boolean;
   readonly now: () => Date;
   readonly progress: (text: string, host?: string) => void;
 }
@@ -233,6 +236,10 @@ export const observe = async (options: ObserveOptions): Promise<Observation> => 
   const hosts = await Promise.all(
     readings.map(async (reading) => observeHost(reading, options, publicKeys, notes)),
   );
+  if (options.legacyTokens) options.progress('listing the token Secrets and who uses them');
+  const legacyTokens = options.legacyTokens
+    ? await observeLegacyTokens(options.doors, publicKeys)
+    : undefined;
   return {
     world: {
       cluster: options.cluster,
@@ -241,6 +248,7 @@ export const observe = async (options: ObserveOptions): Promise<Observation> => 
       keys: new Map(registry.records.map((record) => [record.key, record])),
       rotation: registry.rotation,
       publicKeys,
+      ...(legacyTokens && { legacyTokens }),
     },
     clockOffsetMs: new Map(readings.map((reading) => [reading.name, reading.facts.clockOffsetMs])),
     notes,

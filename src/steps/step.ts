@@ -13,6 +13,8 @@ export interface Step<W = unknown> {
   readonly outputs: readonly string[];
   /** True when the step can add nothing but findings: a cookbook of such steps needs nobody's consent. */
   readonly reportsOnly?: boolean;
+  /** What must be observed besides the hosts and the registry: only a cookbook with such a step needs the rights for it. */
+  readonly observes?: readonly 'legacy-tokens'[];
   /** Returns the outputs. Throws `plan.refused` (exit 4) when the world does not allow the step. */
   plan(draft: Draft, given: W, site: Site): Readonly<Record<string, unknown>>;
 }

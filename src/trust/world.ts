@@ -22,6 +22,23 @@ export interface World {
   readonly rotation: Rotation | undefined;
   /** SubjectPublicKeyInfo (PEM) of every kid seen anywhere: files, processes, registry. */
   readonly publicKeys: ReadonlyMap<KeyRef, string>;
+  /** Token Secrets that never expire; undefined when nobody looked. */
+  readonly legacyTokens?: readonly LegacyToken[];
+}
+
+/** A Secret of type kubernetes.io/service-account-token: its token never expires. */
+export interface LegacyToken {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly serviceAccount: string | undefined;
+  /** The key that its signature was verified with; undefined when none that is known verifies it. */
+  readonly kid: KeyRef | undefined;
+  /** Running pods that mount it. */
+  readonly pods: readonly string[];
+  /** Day of its last use, as kube-apiserver labels it. */
+  readonly lastUsed: string | undefined;
 }
 
 export interface HostState {
