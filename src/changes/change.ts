@@ -8,7 +8,15 @@ import type { KeyRef, KeyState, ProcessId, ServiceName, World } from '../trust/w
  * The closed set of changes. Everything that a run does to a cluster is one of these; plan, proof, dry run, journal and
  * report are one function over this set. See docs/architecture.md for how to add one.
  */
-export type Change = GenerateKey | WriteFile | InstallFiles | RestartService | PutRecords | DeleteSecret;
+export type Change =
+  | GenerateKey
+  | WriteFile
+  | InstallFiles
+  | RestoreFiles
+  | RemoveFile
+  | RestartService
+  | PutRecords
+  | DeleteSecret;
 
 /** Generates a private key on a host; only its public half leaves it. */
 export interface GenerateKey {
@@ -50,6 +58,19 @@ export interface InstallFiles {
   readonly files: readonly { readonly from: string; readonly to: string }[];
 }
 
+/** Puts files back as they were before their last change; what replaced them takes their place as what was before. */
+export interface RestoreFiles {
+  readonly kind: 'restore-files';
+  readonly host: string;
+  readonly paths: readonly string[];
+}
+
+export interface RemoveFile {
+  readonly kind: 'remove-file';
+  readonly host: string;
+  readonly path: string;
+}
+
 export interface RestartService {
   readonly kind: 'restart-service';
   readonly host: string;
@@ -64,6 +85,8 @@ export interface PutRecords {
     readonly state: KeyState;
     readonly signers: readonly ProcessId[];
     readonly rotation?: string;
+    /** Kept once it is known; a key that comes to soak gets the time of the change. */
+    readonly lastSigned?: Date;
   }[];
   readonly rotation?: { readonly id: string; readonly state: 'open' | 'done' };
 }
@@ -128,6 +151,8 @@ export interface ChangeKind<C extends Change> {
   describe(change: C): string;
   /** What it makes of the world. Pure. */
   model(change: C, world: World): World;
+  /** The worlds that a crash in the middle of it could leave; none when it happens as a whole or not at all. Pure. */
+  partial?(change: C, world: World): readonly World[];
   /** Makes it. Throws; an error with exit 6 means that nobody knows whether it took place. */
   apply(change: C, context: ApplyContext): Promise<void>;
   /** Looks whether it took place, by reading what it changed. Throws `verify.*`. */

@@ -1,12 +1,14 @@
+import { formatDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { poll } from '../core/poll.js';
 import { assembleToken, digestOf, probeTokenInput } from '../kube/probe-token.js';
-import { hostOf, type KeyRef, type ServiceName, type World } from '../trust/world.js';
+import { hostOf, type KeyRecord, type KeyRef, type ServiceName, type World } from '../trust/world.js';
 import type { ApplyContext } from './change.js';
 import { describeKeys } from './describe-keys.js';
+import { readRegistry } from './registry.js';
 
 /** A predicate that the model predicts to hold and that the run checks on the live cluster before it goes on. */
-export type Gate = KeysAccepted | SignsWith;
+export type Gate = KeysAccepted | SignsWith | Waited;
 
 /**
  * Every apiserver, asked at its own address, lists every key and accepts a token signed with each key whose private
@@ -25,10 +27,44 @@ export interface SignsWith {
   readonly key: KeyRef;
 }
 
-export const describeGate = (gate: Gate): string =>
-  gate.kind === 'keys-accepted'
-    ? `every apiserver accepts ${describeKeys([...new Set(gate.keys.map(({ key }) => key))])}`
-    : `tokens minted on ${gate.host} carry ${gate.key} and are accepted by every apiserver`;
+/** Enough time has passed. The run does not sit and wait: it ends as waiting (exit 7), and the next one goes on. */
+export interface Waited {
+  readonly kind: 'waited';
+  readonly keys: readonly KeyRef[];
+  /** Counted from when the keys came to be accepted, or from when something last signed with them. */
+  readonly from: 'accepted' | 'last-signed';
+  /** Milliseconds. */
+  readonly ms: number;
+  /** What the time is for, for people. */
+  readonly why: string;
+}
+
+export const describeGate = (gate: Gate): string => {
+  switch (gate.kind) {
+    case 'keys-accepted':
+      return `every apiserver accepts ${describeKeys([...new Set(gate.keys.map(({ key }) => key))])}`;
+    case 'signs-with':
+      return `tokens minted on ${gate.host} carry ${gate.key} and are accepted by every apiserver`;
+    case 'waited':
+      return `${formatDuration(gate.ms)} since ${describeKeys(gate.keys)} ${gate.from === 'accepted' ? 'came to be accepted' : 'last signed'}: ${gate.why}`;
+  }
+};
+
+/** When the time of a wait is over, by the records of its keys. */
+const waitEnds = (gate: Waited, records: ReadonlyMap<KeyRef, KeyRecord>, now: Date): Date => {
+  const starts = gate.keys.map((key) => {
+    const record = records.get(key);
+    return (gate.from === 'accepted' ? record?.since : (record?.lastSigned ?? record?.since)) ?? now;
+  });
+  return new Date(Math.max(...starts.map(Number), 0) + gate.ms);
+};
+
+/** What a gate makes of the world: behind a wait it is later. Pure. */
+export const modelGate = (gate: Gate, world: World): World => {
+  if (gate.kind !== 'waited') return world;
+  const ends = waitEnds(gate, world.keys, world.now);
+  return ends > world.now ? { ...world, now: ends } : world;
+};
 
 const verifiers = (world: World): ReadonlySet<KeyRef>[] =>
   [...world.hosts.values()].flatMap((host) => {
@@ -38,6 +74,7 @@ const verifiers = (world: World): ReadonlySet<KeyRef>[] =>
 
 /** Whether the model predicts the gate to hold in this world. Pure. */
 export const predictGate = (gate: Gate, world: World): boolean => {
+  if (gate.kind === 'waited') return true;
   const keys = gate.kind === 'keys-accepted' ? gate.keys.map(({ key }) => key) : [gate.key];
   const accepted = verifiers(world).every((loaded) => keys.every((key) => loaded.has(key)));
   if (gate.kind === 'keys-accepted') return accepted;
@@ -110,7 +147,24 @@ const probeToken = async (probe: KeysAccepted['keys'][number], context: ApplyCon
   return assembleToken(input, signature, publicKeyPem);
 };
 
-/** Checks the gate on the live cluster. Throws `gate.refused` (exit 4), or the error of the door. */
+const checkWaited = async (gate: Waited, context: ApplyContext): Promise<void> => {
+  const { records } = await readRegistry(
+    context.doors.store,
+    context.settings.registryPrefix,
+    context.cluster,
+  );
+  const byKid = new Map(records.map((record) => [record.key, record]));
+  const kids = gate.keys.map((key) => context.keys.resolve(key).kid);
+  const ends = waitEnds({ ...gate, keys: kids }, byKid, context.now());
+  if (ends <= context.now()) return;
+  throw new CertrollError(`waiting until ${ends.toISOString()}: ${gate.why}`, {
+    code: 'run.waiting',
+    exit: EXIT.waiting,
+    hint: 'All is well and nothing is lost: run the same command again after that time, or leave it to cron.',
+  });
+};
+
+/** Checks the gate on the live cluster. Throws `run.waiting` (exit 7), `gate.refused` (exit 4), or the error of the door. */
 export const checkGate = async (gate: Gate, context: ApplyContext): Promise<void> => {
   switch (gate.kind) {
     case 'keys-accepted': {
@@ -140,6 +194,9 @@ export const checkGate = async (gate: Gate, context: ApplyContext): Promise<void
         );
       }
       await checkAccepted(minted.token, `a token minted on ${gate.host}`, context);
+      return;
     }
+    case 'waited':
+      return checkWaited(gate, context);
   }
 };

@@ -4,13 +4,17 @@ import { deleteSecret } from './delete-secret.js';
 import { generateKey } from './generate-key.js';
 import { installFiles } from './install-files.js';
 import { putRecords } from './put-records.js';
+import { removeFile } from './remove-file.js';
 import { restartService } from './restart-service.js';
+import { restoreFiles } from './restore-files.js';
 import { writeFile } from './write-file.js';
 
 const kinds: { readonly [K in Change['kind']]: ChangeKind<Extract<Change, { kind: K }>> } = {
   'generate-key': generateKey,
   'write-file': writeFile,
   'install-files': installFiles,
+  'restore-files': restoreFiles,
+  'remove-file': removeFile,
   'restart-service': restartService,
   'put-records': putRecords,
   'delete-secret': deleteSecret,
@@ -25,6 +29,10 @@ export const hostOfChange = (change: Change): string | undefined =>
 
 /** What a change is, for people and the journal. */
 export const describeChange = (change: Change): string => kindOf(change).describe(change);
+
+/** The worlds that a crash in the middle of a change could leave. Pure. */
+export const partialWorlds = (change: Change, world: World): readonly World[] =>
+  kindOf(change).partial?.(change, world) ?? [];
 
 /** What a change makes of the world. Pure. */
 export const modelChange = (change: Change, world: World): World => kindOf(change).model(change, world);

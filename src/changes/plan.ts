@@ -1,6 +1,6 @@
 import type { World } from '../trust/world.js';
 import type { Change } from './change.js';
-import { describeGate, predictGate, type Gate } from './gate.js';
+import { describeGate, modelGate, predictGate, type Gate } from './gate.js';
 import { describeChange, hostOfChange, modelChange } from './index.js';
 
 /** One line of a plan: a change to be made, or a gate that must hold before the run goes on. */
@@ -37,6 +37,10 @@ export const describeEntry = (entry: PlanEntry): string =>
 export const hostOfEntry = (entry: PlanEntry): string | undefined =>
   entry.kind === 'change' ? hostOfChange(entry.change) : undefined;
 
+/** What an entry makes of the world. Pure. */
+export const modelEntry = (entry: PlanEntry, world: World): World =>
+  entry.kind === 'change' ? modelChange(entry.change, world) : modelGate(entry.gate, world);
+
 /** The changes of a plan, gates left out. */
 export const changesOf = (plan: Plan): readonly Change[] =>
   plan.entries.flatMap((entry) => (entry.kind === 'change' ? [entry.change] : []));
@@ -69,6 +73,7 @@ export class Draft {
   /** Adds a gate. Whether the model predicts it to hold is judged with the whole plan, by `gateRefusals`. */
   gate(gate: Gate, section?: string): void {
     this.entries.push({ kind: 'gate', gate, id: this.#nextId(), step: this.#step, section });
+    this.#world = modelGate(gate, this.#world);
   }
 
   finding(finding: Finding): void {
@@ -90,8 +95,8 @@ export const gateRefusals = (entries: readonly PlanEntry[], start: World): reado
   let world = start;
   const refused: PlanEntry[] = [];
   for (const entry of entries) {
-    if (entry.kind === 'change') world = modelChange(entry.change, world);
-    else if (!predictGate(entry.gate, world)) refused.push(entry);
+    if (entry.kind === 'gate' && !predictGate(entry.gate, world)) refused.push(entry);
+    world = modelEntry(entry, world);
   }
   return refused;
 };

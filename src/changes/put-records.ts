@@ -11,7 +11,16 @@ const rotationAfter = (change: PutRecords, before: Rotation | undefined, now: Da
   };
 
 const recordsOf = (change: PutRecords, now: Date): readonly KeyRecord[] =>
-  change.records.map((record) => ({ ...record, rotation: record.rotation, since: now }));
+  change.records.map(({ lastSigned, ...record }) => {
+    const last = lastSigned ?? (record.state === 'soaking' ? now : undefined);
+    return { ...record, rotation: record.rotation, since: now, ...(last && { lastSigned: last }) };
+  });
+
+const withRecords = (world: World, records: readonly KeyRecord[]): World => {
+  const keys = new Map(world.keys);
+  for (const record of records) keys.set(record.key, record);
+  return { ...world, keys };
+};
 
 const readBack = async (context: ApplyContext) =>
   readRegistry(context.doors.store, context.settings.registryPrefix, context.cluster);
@@ -28,10 +37,12 @@ export const putRecords: ChangeKind<PutRecords> = {
   },
 
   model(change, world): World {
-    const keys = new Map(world.keys);
-    for (const record of recordsOf(change, world.now)) keys.set(record.key, record);
-    return { ...world, keys, rotation: rotationAfter(change, world.rotation, world.now) ?? world.rotation };
+    const after = withRecords(world, recordsOf(change, world.now));
+    return { ...after, rotation: rotationAfter(change, world.rotation, world.now) ?? world.rotation };
   },
+
+  partial: (change, world) =>
+    recordsOf(change, world.now).map((_record, at, records) => withRecords(world, records.slice(0, at + 1))),
 
   async apply(change, context) {
     const { store } = context.doors;

@@ -15,6 +15,7 @@ const recordSchema = z.object({
   signers: z.array(z.string()).readonly(),
   rotation: z.string().optional(),
   since: z.iso.datetime(),
+  lastSigned: z.iso.datetime().optional(),
 });
 
 const rotationSchema = z.object({
@@ -65,6 +66,7 @@ export const readRegistry = async (store: Store, prefix: string, cluster: string
         signers: found.signers,
         rotation: found.rotation,
         since: new Date(found.since),
+        ...(found.lastSigned !== undefined && { lastSigned: new Date(found.lastSigned) }),
       });
     } else if (key === rotationKey(prefix, cluster)) {
       const found = parse(rotationSchema, key, value);
@@ -82,6 +84,7 @@ export const encodeRecord = (record: KeyRecord, kid: string, publicKey: string):
     signers: record.signers,
     ...(record.rotation === undefined ? {} : { rotation: record.rotation }),
     since: record.since.toISOString(),
+    ...(record.lastSigned && { lastSigned: record.lastSigned.toISOString() }),
   } satisfies z.input<typeof recordSchema>);
 
 export const encodeRotation = (rotation: Rotation): string =>

@@ -3,6 +3,7 @@ import { pause, poll } from '../core/poll.js';
 import type { ServiceFact, ServiceSpec } from '../hosts/host.js';
 import { withRestart } from '../trust/world.js';
 import type { ApplyContext, ChangeKind, RestartService } from './change.js';
+import { afterRestoring, lastGoodFiles, putBack, type RunningService } from './last-good.js';
 
 /** Milliseconds that the restart command itself may take; Type=notify units return only once the service is up. */
 const RESTART_TIMEOUT_MS = 300_000;
@@ -41,12 +42,101 @@ const waitReady = async (change: RestartService, context: ApplyContext): Promise
       {
         code: 'restart.not-ready',
         host: change.host,
-        hint: `Nothing else was touched. Look at its log on ${change.host}; the files before this run lie beside the live ones as *.certroll-previous.`,
+        hint: `The other hosts were left alone. Look at its log on ${change.host}.`,
       },
     );
   }
   context.progress('ready; waiting for the load balancer', change.host);
   await pause(settleMs, context.signal);
+};
+
+/** The restart command, once the lock has been seen to be held in the very last moment: the own deadline, then etcd's own word. */
+const send = async (change: RestartService, context: ApplyContext): Promise<void> => {
+  const { lock } = context;
+  if (!lock) throw new Error('a restart outside the lock: a defect of the plan');
+  await lock.recheck();
+  lock.assertHeld();
+  context.progress('restart sent', change.host);
+  await context.doors
+    .host(change.host)
+    .run(restartCommand(context.doors.service(change.host, change.service)), {
+      timeoutMs: RESTART_TIMEOUT_MS,
+    });
+};
+
+/** Another process than before must run. */
+const checkReplaced = (change: RestartService, before?: ServiceFact, after?: ServiceFact): void => {
+  if (!before || !after?.running || !sameProcess(before, after)) return;
+  throw new CertrollError(
+    `${change.host}: the restart of ${change.service} was sent and the same process (pid ${after.pid}) still runs`,
+    {
+      code: 'restart.same-process',
+      exit: EXIT.unknown,
+      host: change.host,
+      hint: 'Look why the service manager did not restart it, then run again.',
+    },
+  );
+};
+
+const waitRunning = async (change: RestartService, context: ApplyContext): Promise<void> => {
+  const running = await poll(
+    async () => {
+      const service = await lookAt(change, context);
+      return service?.running ? service : undefined;
+    },
+    { timeoutMs: context.settings.readyTimeoutMs, intervalMs: 1000, signal: context.signal },
+  );
+  if (running) return;
+  throw new CertrollError(`${change.host}: ${change.service} does not run after its restart`, {
+    code: 'restart.not-running',
+    host: change.host,
+    hint: `The other hosts were left alone. Look at its log on ${change.host}.`,
+  });
+};
+
+/** Restarts and waits until the service is well again. */
+const restart = async (
+  change: RestartService,
+  context: ApplyContext,
+  before: ServiceFact | undefined,
+): Promise<void> => {
+  await send(change, context);
+  checkReplaced(change, before, await lookAt(change, context));
+  await waitRunning(change, context);
+  if (change.service === 'kube-apiserver') await waitReady(change, context);
+};
+
+const undrain = async (change: RestartService, context: ApplyContext): Promise<void> => {
+  const command = context.settings.undrain(change.host);
+  if (command) await context.doors.host(change.host).run(command, { signal: context.signal });
+};
+
+/** Whether the host can be looked after: the restart has failed for certain, and the lock is still this run's. */
+const isCertain = (thrown: unknown, context: ApplyContext): thrown is CertrollError =>
+  thrown instanceof CertrollError &&
+  thrown.exit === EXIT.failed &&
+  !context.signal.aborted &&
+  (thrown.code.startsWith('restart.') || thrown.code === 'host.command');
+
+/**
+ * After the first failure: the last good files of that host are put back and its apiserver restarted with them. Always
+ * throws: the run stops, whatever comes of it.
+ */
+const restoreAndStop = async (
+  change: RestartService,
+  context: ApplyContext,
+  before: RunningService,
+  failure: CertrollError,
+): Promise<never> => {
+  const files = await lastGoodFiles(change.host, before, context);
+  if (files.length === 0) throw failure;
+  await putBack(change.host, files, context);
+  const ready = await restart(change, context, undefined).then(
+    () => true,
+    () => false,
+  );
+  if (ready) await undrain(change, context);
+  throw afterRestoring(change.host, failure, { files, ready });
 };
 
 export const restartService: ChangeKind<RestartService> = {
@@ -55,50 +145,20 @@ export const restartService: ChangeKind<RestartService> = {
   model: (change, world) => withRestart(world, change.host, change.service),
 
   async apply(change, context) {
-    const { lock } = context;
-    if (!lock) throw new Error('a restart outside the lock: a defect of the plan');
-    const host = context.doors.host(change.host);
     const before = await lookAt(change, context);
     const drain = context.settings.drain(change.host);
-    if (drain) await host.run(drain, { signal: context.signal });
-    // The last moment before the command is sent: the own deadline first, then etcd's own word.
-    await lock.recheck();
-    lock.assertHeld();
-    context.progress('restart sent', change.host);
-    await host.run(restartCommand(context.doors.service(change.host, change.service)), {
-      timeoutMs: RESTART_TIMEOUT_MS,
-    });
-    const after = await lookAt(change, context);
-    if (before && after && sameProcess(before, after)) {
-      throw new CertrollError(
-        `${change.host}: the restart of ${change.service} was sent and the same process (pid ${after.running ? after.pid : 0}) still runs`,
-        {
-          code: 'restart.same-process',
-          exit: EXIT.unknown,
-          host: change.host,
-          hint: 'Look why the service manager did not restart it, then run again.',
-        },
-      );
+    if (drain) await context.doors.host(change.host).run(drain, { signal: context.signal });
+    try {
+      await restart(change, context, before);
+    } catch (thrown) {
+      if (change.service === 'kube-apiserver' && before?.running === true && isCertain(thrown, context))
+        return restoreAndStop(change, context, before, thrown);
+      throw thrown;
     }
   },
 
   async verify(change, context) {
-    const running = await poll(
-      async () => {
-        const service = await lookAt(change, context);
-        return service?.running ? service : undefined;
-      },
-      { timeoutMs: context.settings.readyTimeoutMs, intervalMs: 1000, signal: context.signal },
-    );
-    if (!running) {
-      throw new CertrollError(`${change.host}: ${change.service} does not run after its restart`, {
-        code: 'restart.not-running',
-        host: change.host,
-        hint: `Look at its log on ${change.host}; the files before this run lie beside the live ones as *.certroll-previous.`,
-      });
-    }
-    if (change.service === 'kube-apiserver') await waitReady(change, context);
-    const undrain = context.settings.undrain(change.host);
-    if (undrain) await context.doors.host(change.host).run(undrain, { signal: context.signal });
+    await waitRunning(change, context);
+    await undrain(change, context);
   },
 };

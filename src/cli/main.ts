@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { addCookbookCommands } from './commands/cookbook.js';
+import { addHistoryCommands } from './commands/history.js';
 import { addLockCommands } from './commands/lock.js';
 import { addRunCommands } from './commands/run.js';
 import { addStatusCommand } from './commands/status.js';
@@ -36,6 +37,7 @@ pending (dry run) · 4 refused by proof or gate · 5 lock not had in time · 6 o
     );
   addRunCommands(root);
   addStatusCommand(root);
+  addHistoryCommands(root);
   addCookbookCommands(root);
   addLockCommands(root);
   return root;

@@ -15,3 +15,7 @@ export const cookbookDirOption = (): Option =>
     .default([] as readonly string[], './cookbooks');
 
 export const jsonOption = (): Option => new Option('--json', 'machine-readable output on standard output');
+
+/** Where journals are kept. */
+export const stateDirOption = (): Option =>
+  new Option('--state-dir <folder>', 'where journals are kept').env('CERTROLL_STATE_DIR');

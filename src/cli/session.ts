@@ -1,5 +1,6 @@
 import type { Cluster } from '../cluster/load.js';
 import { loadCluster } from '../cluster/load.js';
+import { parseDuration } from '../core/duration.js';
 import type { Emit } from '../run/emit.js';
 import { applySettings, openDoors, servicesOn, type OpenDoors } from '../run/doors.js';
 import type { ObserveOptions } from '../run/observe.js';
@@ -32,6 +33,10 @@ export const withSession = async <T>(
         registryPrefix: applySettings(cluster).registryPrefix,
         probe: cluster.serviceAccounts.probe,
         certificate: cluster.serviceAccounts.certificate,
+        soakMs:
+          cluster.serviceAccounts.soak === undefined
+            ? undefined
+            : parseDuration(cluster.serviceAccounts.soak),
         legacyTokens: false,
         now: () => new Date(),
       },

@@ -4,13 +4,20 @@ import { renderMatrix, trustMatrix } from '../report/matrix.js';
 import type { LockHolder } from '../etcd/store.js';
 import { observe } from '../run/observe.js';
 import { describeHolder, runLockName } from '../run/run.js';
-import { brokenKeys, type BrokenKey } from '../trust/edges.js';
+import { brokenCredentials, describeCredential, type BrokenCredential } from '../trust/edges.js';
 import type { Rotation } from '../trust/world.js';
 import type { StatusFlags } from './commands/status.js';
 import { chooseReporter, emitTo, outputStyle, print, withSession } from './session.js';
 
-const sentences = ({ key, presenters, refusing, wouldRefuse }: BrokenKey): readonly string[] => {
-  const tokens = `tokens of ${presenters.join(', ')} (kid ${shortKid(key)})`;
+const sentences = ({
+  credential,
+  presenters,
+  refusing,
+  wouldRefuse,
+}: BrokenCredential): readonly string[] => {
+  const what =
+    credential.kind === 'token-key' ? `kid ${shortKid(credential.key)}` : describeCredential(credential);
+  const tokens = `tokens of ${presenters.join(', ')} (${what})`;
   return [
     ...(refusing.length > 0 ? [`${tokens} are refused by ${refusing.join(', ')}`] : []),
     ...(wouldRefuse.length > 0
@@ -53,7 +60,7 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
         },
       });
       reporter.end();
-      const broken = brokenKeys(world);
+      const broken = brokenCredentials(world);
       const rotation = world.rotation;
       const [runHolder] = await doors.store.lockHolders(
         runLockName(observation.registryPrefix, cluster.name),

@@ -115,6 +115,16 @@ export const clusterFileSchema = z.strictObject({
         .string()
         .optional()
         .describe('Where the certificate of the signing key lies, when no flag names it.'),
+      soak: duration
+        .optional()
+        .describe(
+          'How long an old key stays trusted after something last signed with it. Default: the longest life of a token that the running flags allow (365d with extended tokens).',
+        ),
+      jwksMaxAge: duration
+        .default('0s')
+        .describe(
+          'How old a key list may be that is used outside of the cluster (Vault, OIDC federation): new keys wait that long before they sign. kube-apiserver lets it be kept for 1h. 0s: nobody outside verifies tokens.',
+        ),
       probe: z
         .strictObject({ namespace: z.string(), name: z.string() })
         .default({ namespace: 'kube-system', name: 'default' })

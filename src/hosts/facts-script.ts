@@ -69,13 +69,17 @@ const LIBRARY = `
   }
 
   unit() {
-    if ! shown=$(systemctl show -p LoadState -p MainPID -p ActiveState -p SubState -- "$2" 2>&1); then
+    if ! shown=$(systemctl show -p LoadState -p MainPID -p ActiveState -p SubState \
+      -p ExecStart -p Environment -p EnvironmentFiles -- "$2" 2>&1); then
       say unreadable "$(word "$2")" "$(word "$shown")"
       return
     fi
     property() { printf '%s\\n' "$shown" | sed -n "s/^$1=//p"; }
     process "$1" "$(property MainPID)" "$2 is $(property ActiveState) ($(property SubState), $(property LoadState))"
+    say start_with "$(word "$1")" "$(property ExecStart | tail -n 1 | enc)" "$(property Environment | enc)" \
+      "$(property EnvironmentFiles | sed -n 's/ (ignore_errors=[a-z]*)$//p' | environment_files | enc)"
   }
+  environment_files() { while IFS= read -r each; do cat -- "$each" 2>/dev/null; echo; done; }
   pid_file() {
     if [ ! -e "$2" ]; then
       say stopped "$(word "$1")" "$(word "$2 does not exist")"

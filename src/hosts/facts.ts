@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { CertrollError } from '../core/errors.js';
 import { MARK } from './facts-script.js';
 import type { FileFact, HostFacts, ServiceFact } from './host.js';
+import { startCommand } from './systemd-command.js';
 
 export { factsScript } from './facts-script.js';
 
@@ -62,6 +63,12 @@ export const parseFacts = (
     if (kind === 'public' || kind === 'private') files.set(key, fileFact(kind, key, words));
     if (kind === 'stopped') services.set(key, { running: false, detail: decode(words[0]) });
     if (kind === 'running') services.set(key, serviceFact(words, clocks));
+    if (kind === 'start_with') {
+      const [execStart = '', environment = '', environmentFiles = ''] = words.map(decode);
+      const found = services.get(key);
+      const nextArgv = startCommand({ execStart, environment, environmentFiles });
+      if (found?.running === true && nextArgv) services.set(key, { ...found, nextArgv });
+    }
     if (kind === 'space') freeBytes.set(key, Number(words[0]) * Number(words[1]));
   }
   // As NTP does: half of the way there against half of the way back, the script's own time left out.

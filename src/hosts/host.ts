@@ -29,6 +29,12 @@ export interface Host {
     files: readonly { readonly from: string; readonly to: string }[],
     options?: { readonly keepPrevious?: boolean },
   ): Promise<void>;
+  /**
+   * Puts `PATH.certroll-previous` back as PATH, for each in the order given, in one remote command; the path is never
+   * without a file. With `aside` what was there meanwhile is kept under that name; `PATH.certroll-previous` itself lets
+   * the two change places.
+   */
+  restoreFiles(files: readonly { readonly path: string; readonly aside?: string }[]): Promise<void>;
   removeFile(path: string): Promise<void>;
   /** Generates a private key on the host into `path` (0600 root until installed); returns its public half. */
   generateKey(
@@ -139,5 +145,7 @@ export type ServiceFact =
       readonly startedAtMs: number;
       /** The running process's own arguments (/proc/PID/cmdline). */
       readonly argv: readonly string[];
+      /** The arguments it would be started with now; undefined where the service manager cannot tell. */
+      readonly nextArgv?: readonly string[];
       readonly user: string;
     };

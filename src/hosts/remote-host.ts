@@ -16,7 +16,7 @@ import { unreachable } from './ssh-errors.js';
 import { bytesOf } from './stdin.js';
 import { sudoFailure, underSudo } from './sudo.js';
 import type { Transport } from './transport.js';
-import { INSTALL_SCRIPT, REMOVE_SCRIPT, WRITE_SCRIPT } from './write.js';
+import { INSTALL_SCRIPT, REMOVE_SCRIPT, RESTORE_SCRIPT, WRITE_SCRIPT } from './write.js';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** A 4096-bit key takes seconds, and much longer on a small machine that is short of random numbers. */
@@ -95,6 +95,14 @@ export class RemoteHost implements Host {
     const pairs = files.flatMap(({ from, to }) => [checkPath(from), checkPath(to)]);
     const what = `install ${files.map(({ to }) => to).join(' and ')}`;
     await this.#change(what, INSTALL_SCRIPT, { words: [options.keepPrevious ? 'yes' : '', ...pairs] });
+  }
+
+  async restoreFiles(files: readonly { readonly path: string; readonly aside?: string }[]): Promise<void> {
+    const words = files.flatMap(({ path, aside }) => [
+      checkPath(path),
+      aside === undefined ? '' : checkPath(aside),
+    ]);
+    await this.#change(`restore ${files.map(({ path }) => path).join(' and ')}`, RESTORE_SCRIPT, { words });
   }
 
   async removeFile(path: string): Promise<void> {

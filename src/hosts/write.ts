@@ -105,6 +105,38 @@ for action in prepare install; do
 done
 `;
 
+/** Arguments: PATH ASIDE-or-empty PATH ASIDE-or-empty … All that can fail comes before the first rename. */
+export const RESTORE_SCRIPT = `${PRELUDE}
+prepare() {
+  live=$(resolve "$1")
+  [ -f "$live.certroll-previous" ] || fail ${WRITE_STATUS.missing} "$1.certroll-previous does not exist"
+}
+restore() {
+  live=$(resolve "$1")
+  previous=$live.certroll-previous
+  if [ "$2" = "$1.certroll-previous" ]; then
+    # The two change places; the live path is never without a file.
+    ln -f -- "$live" "$previous.certroll-swap"
+    mv -fT -- "$previous" "$live"
+    mv -fT -- "$previous.certroll-swap" "$previous"
+  else
+    [ -z "$2" ] || ln -f -- "$live" "$2"
+    mv -fT -- "$previous" "$live"
+    [ ! -L "$1" ] || rm -f -- "$1.certroll-previous"
+  fi
+  sync -- "\${live%/*}"
+}
+for action in prepare restore; do
+  left=$#
+  while [ "$left" -gt 0 ]; do
+    "$action" "$1" "$2"
+    set -- "$@" "$1" "$2"
+    shift 2
+    left=$((left - 2))
+  done
+done
+`;
+
 /** Argument: PATH. A link is removed, not what it leads to. */
 export const REMOVE_SCRIPT = `${PRELUDE}
 if [ -e "$1" ] || [ -L "$1" ]; then

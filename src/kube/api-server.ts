@@ -19,6 +19,11 @@ export interface ApiServer {
   /** TokenReview on this apiserver. */
   reviewToken(token: string): Promise<{ readonly authenticated: boolean; readonly error?: string }>;
   serviceAccountUid(serviceAccount: ServiceAccountRef): Promise<string>;
+  /**
+   * Tokens that it accepted since it started though they should have been refreshed: extended ones past the hour that was
+   * asked for (`serviceaccount_stale_tokens_total` of /metrics). Not counted yet is 0.
+   */
+  staleTokens(): Promise<number>;
   /** Every Secret of type kubernetes.io/service-account-token: what holds a token that never expires. */
   tokenSecrets(): Promise<readonly TokenSecret[]>;
   /** What pods that are not over (Succeeded, Failed) take from Secrets: mounted, as environment, to pull images. */

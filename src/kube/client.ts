@@ -3,7 +3,8 @@ import { messageOf } from '../core/errors.js';
 import type { ApiServer, ServiceAccountRef } from './api-server.js';
 import { gitVersion, keyList, objectUid, tokenRequest, tokenReview } from './answers.js';
 import { ask } from './ask.js';
-import { send, type ApiTarget } from './request.js';
+import { counterIn } from './metrics.js';
+import { refused, send, type ApiTarget } from './request.js';
 import { secretCalls } from './secrets.js';
 
 /** One kube-apiserver at its own address; see `ApiServer`. */
@@ -42,6 +43,13 @@ export const apiServer = (target: ApiTarget): ApiServer => {
       create('/apis/authentication.k8s.io/v1/tokenreviews', 'TokenReview', { token }, tokenReview),
 
     serviceAccountUid: async (account) => get(pathOf(account), objectUid),
+
+    async staleTokens() {
+      const asked = { method: 'GET', path: '/metrics' } as const;
+      const answer = await send(target, asked);
+      if (answer.status !== 200) throw refused(target, asked, answer);
+      return counterIn(answer.text, 'serviceaccount_stale_tokens_total');
+    },
 
     ...secretCalls(target),
   };

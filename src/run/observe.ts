@@ -2,10 +2,16 @@ import type { Doors } from '../changes/change.js';
 import { readRegistry } from '../changes/registry.js';
 import { CertrollError } from '../core/errors.js';
 import { canonicalPem, kidOf, readVerificationKeys } from '../pem/keys.js';
+import { PREVIOUS, STAGED } from '../changes/file-names.js';
 import type { FileFact, HostFacts, ServiceFact, ServiceSpec } from '../hosts/host.js';
-import { parseApiserverFlags, parseControllerManagerFlags } from '../kube/flags.js';
+import {
+  parseApiserverFlags,
+  parseControllerManagerFlags,
+  type ApiserverFlags,
+  type ControllerManagerFlags,
+} from '../kube/flags.js';
 import type { ServiceAccountRef } from '../kube/api-server.js';
-import { STAGED, besideSigningFile } from '../steps/sa-keys/layout.js';
+import { besideSigningFile } from '../steps/sa-keys/layout.js';
 import { observeLegacyTokens } from './observe-legacy-tokens.js';
 import type {
   CertificateState,
@@ -13,8 +19,10 @@ import type {
   HostState,
   KeyRef,
   Loaded,
+  ServiceFlags,
   ServiceName,
   ServiceState,
+  TokenLife,
   World,
 } from '../trust/world.js';
 
@@ -27,6 +35,10 @@ export interface ObserveOptions {
   readonly probe: ServiceAccountRef;
   /** `serviceAccounts.certificate` of the cluster file. */
   readonly certificate: string | undefined;
+  /** `serviceAccounts.soak` of the cluster file, milliseconds. */
+  readonly soakMs: number | undefined;
+  /** Whether to look at what the key files were before their last change, too. */
+  readonly previous?: boolean;
   /** Whether to look at the token Secrets, which takes rights that nothing else needs. */
   readonly legacyTokens: boolean;
   readonly now: () => Date;
@@ -67,33 +79,82 @@ interface HostReading {
 }
 
 interface Flags {
-  readonly signing: Partial<Record<ServiceName, string>>;
-  readonly verification: readonly string[];
+  readonly running: Partial<Record<ServiceName, ServiceFlags>>;
+  /** Those that a service would be started with now, where they are others. */
+  readonly next: Partial<Record<ServiceName, ServiceFlags>>;
+  readonly tokenLife: TokenLife | undefined;
   /** Every certificate file that any flag names. */
   readonly certificates: readonly string[];
 }
 
 const PROBE_TTL_SECONDS = 600;
 
-const argvOf = (facts: HostFacts, service: ServiceName): readonly string[] | undefined => {
-  const fact = facts.services.get(service);
-  return fact?.running ? fact.argv : undefined;
-};
+const ofApiserver = ({ signingKeyFile, keyFiles, issuers }: ApiserverFlags): ServiceFlags => ({
+  signingFile: signingKeyFile,
+  verificationFiles: keyFiles,
+  issuers,
+});
+
+const ofManager = ({ privateKeyFile }: ControllerManagerFlags): ServiceFlags => ({
+  signingFile: privateKeyFile,
+  verificationFiles: [],
+  issuers: [],
+});
+
+const readerOf = (service: ServiceName) => (argv: readonly string[]) =>
+  service === 'kube-apiserver'
+    ? ofApiserver(parseApiserverFlags(argv))
+    : ofManager(parseControllerManagerFlags(argv));
+
+const SERVICES: readonly ServiceName[] = ['kube-apiserver', 'kube-controller-manager'];
 
 const flagsOf = (facts: HostFacts): Flags => {
-  const apiserverArgv = argvOf(facts, 'kube-apiserver');
-  const managerArgv = argvOf(facts, 'kube-controller-manager');
-  const apiserver = apiserverArgv && parseApiserverFlags(apiserverArgv);
-  const manager = managerArgv && parseControllerManagerFlags(managerArgv);
+  const running: Partial<Record<ServiceName, ServiceFlags>> = {};
+  const next: Partial<Record<ServiceName, ServiceFlags>> = {};
+  for (const service of SERVICES) {
+    const fact = facts.services.get(service);
+    if (fact?.running !== true) continue;
+    const read = readerOf(service);
+    const now = read(fact.argv);
+    const then = fact.nextArgv && read(fact.nextArgv);
+    running[service] = now;
+    if (then && JSON.stringify(then) !== JSON.stringify(now)) next[service] = then;
+  }
+  const argv = (service: ServiceName): readonly string[] => {
+    const fact = facts.services.get(service);
+    return fact?.running === true ? fact.argv : [];
+  };
+  const apiserver = parseApiserverFlags(argv('kube-apiserver'));
   return {
-    signing: {
-      ...(apiserver?.signingKeyFile !== undefined && { 'kube-apiserver': apiserver.signingKeyFile }),
-      ...(manager?.privateKeyFile !== undefined && { 'kube-controller-manager': manager.privateKeyFile }),
-    },
-    verification: apiserver?.keyFiles ?? [],
-    certificates: [...(apiserver?.certificateFiles ?? []), ...(manager?.certificateFiles ?? [])],
+    running,
+    next,
+    tokenLife: running['kube-apiserver'] && apiserver.tokenLife,
+    certificates: [
+      ...apiserver.certificateFiles,
+      ...parseControllerManagerFlags(argv('kube-controller-manager')).certificateFiles,
+    ],
   };
 };
+
+/** Every file that a service signs with, now or after a start. */
+const signingFiles = ({ running, next }: Flags): readonly string[] => [
+  ...new Set(
+    [...Object.values(running), ...Object.values(next)].flatMap(({ signingFile }) => signingFile ?? []),
+  ),
+];
+
+const verificationFilesOf = ({ running, next }: Flags): readonly string[] => [
+  ...new Set(
+    [...Object.values(running), ...Object.values(next)].flatMap(({ verificationFiles }) => verificationFiles),
+  ),
+];
+
+/** A file, what waits beside it to be installed, and (when asked) what it was before. */
+const withSiblings = (path: string, { previous }: ObserveOptions): readonly string[] => [
+  path,
+  path + STAGED,
+  ...(previous === true ? [path + PREVIOUS] : []),
+];
 
 /** Two round trips: first the processes, whose flags say which files to read in the second. */
 const readHost = async (name: string, options: ObserveOptions): Promise<HostReading> => {
@@ -101,16 +162,17 @@ const readHost = async (name: string, options: ObserveOptions): Promise<HostRead
   options.progress('reading its processes', name);
   const facts = await host.readFacts({ services: options.services(name) });
   const flags = flagsOf(facts);
-  const signing = [...new Set(Object.values(flags.signing))];
+  const signing = signingFiles(flags);
   const beside = signing.map(besideSigningFile);
   const configured = options.certificate === undefined ? [] : [options.certificate];
-  const publicFiles = [...new Set([...flags.verification, ...beside, ...configured])];
+  const publicFiles = [...new Set([...verificationFilesOf(flags), ...beside, ...configured])];
   options.progress('reading its keys and certificates', name);
   const { files } = await host.readFacts({
-    privateKeys: [...signing, ...signing.map((path) => path + STAGED)],
-    publicFiles: [...publicFiles, ...publicFiles.map((path) => path + STAGED), ...flags.certificates].filter(
-      (path) => !signing.includes(path),
-    ),
+    privateKeys: signing.flatMap((path) => withSiblings(path, options)),
+    publicFiles: [
+      ...publicFiles.flatMap((path) => withSiblings(path, options)),
+      ...flags.certificates,
+    ].filter((path) => !signing.includes(path)),
   });
   return { name, facts, files, flags };
 };
@@ -196,20 +258,21 @@ const observeHost = async (
   seen: Map<KeyRef, string>,
   notes: string[],
 ): Promise<HostState> => {
-  const signing = new Set(Object.values(reading.flags.signing));
+  const signing = new Set(signingFiles(reading.flags));
   const files = new Map<string, FileState>();
   for (const [path, fact] of reading.files) {
-    const isPrivate = signing.has(path) || [...signing].some((key) => path === key + STAGED);
+    const isPrivate = [...signing].some((key) => withSiblings(key, options).includes(path));
     if (fact.exists) files.set(path, fileState(fact, isPrivate, seen));
   }
   let host: HostState = { name: reading.name, files, services: new Map() };
-  for (const service of ['kube-apiserver', 'kube-controller-manager'] as const) {
-    if (!reading.facts.services.get(service)?.running) continue;
-    const verificationFiles = service === 'kube-apiserver' ? reading.flags.verification : [];
+  for (const service of SERVICES) {
+    const flags = reading.flags.running[service];
+    if (!flags) continue;
+    const next = reading.flags.next[service];
     const blank: ServiceState = {
       service,
-      signingFile: reading.flags.signing[service],
-      verificationFiles,
+      ...flags,
+      ...(next && { next }),
       loaded: { signs: undefined, verifies: [], how: 'unknown' },
     };
     const asked =
@@ -224,6 +287,22 @@ const observeHost = async (
   }
   return host;
 };
+
+/** What the cluster file says, else the longest life that any running apiserver's flags allow. */
+const tokenLifeOf = (readings: readonly HostReading[], soakMs: number | undefined): TokenLife => {
+  const byFlags = readings
+    .flatMap(({ flags }) => flags.tokenLife ?? [])
+    .reduce<TokenLife>((longest, each) => (each.maxMs > longest.maxMs ? each : longest), {
+      maxMs: 0,
+      why: 'no apiserver was seen running',
+    });
+  if (soakMs === undefined) return byFlags;
+  return { maxMs: soakMs, why: 'serviceAccounts.soak', shortened: soakMs < byFlags.maxMs };
+};
+
+/** How many tokens each apiserver got that should have been refreshed; needed where the cluster file says less than the flags. */
+const observeStaleTokens = async ({ doors, hosts }: ObserveOptions): Promise<ReadonlyMap<string, number>> =>
+  new Map(await Promise.all(hosts.map(async (name) => [name, await doors.api(name).staleTokens()] as const)));
 
 /** Observes the whole world. Changes nothing. Throws the errors of the doors: what cannot be seen is never taken as well. */
 export const observe = async (options: ObserveOptions): Promise<Observation> => {
@@ -240,6 +319,9 @@ export const observe = async (options: ObserveOptions): Promise<Observation> => 
   const legacyTokens = options.legacyTokens
     ? await observeLegacyTokens(options.doors, publicKeys)
     : undefined;
+  const tokenLife = tokenLifeOf(readings, options.soakMs);
+  const staleTokens =
+    options.legacyTokens && tokenLife.shortened === true ? await observeStaleTokens(options) : undefined;
   return {
     world: {
       cluster: options.cluster,
@@ -248,7 +330,9 @@ export const observe = async (options: ObserveOptions): Promise<Observation> => 
       keys: new Map(registry.records.map((record) => [record.key, record])),
       rotation: registry.rotation,
       publicKeys,
+      tokenLife,
       ...(legacyTokens && { legacyTokens }),
+      ...(staleTokens && { staleTokens }),
     },
     clockOffsetMs: new Map(readings.map((reading) => [reading.name, reading.facts.clockOffsetMs])),
     notes,

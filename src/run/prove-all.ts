@@ -1,36 +1,40 @@
-import { describeChange, hostOfChange, modelChange } from '../changes/index.js';
-import { changesOf, describeEntry, gateRefusals, type Plan } from '../changes/plan.js';
+import { partialWorlds } from '../changes/index.js';
+import { describeEntry, gateRefusals, hostOfEntry, modelEntry, type Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
+import { describeCredential } from '../trust/edges.js';
 import { prove, type ProvenChange, type Refusal } from '../trust/prove.js';
 import type { World } from '../trust/world.js';
 
-const proven = (plan: Plan): readonly ProvenChange[] =>
-  changesOf(plan).map((change) => ({
-    title: [hostOfChange(change), describeChange(change)].filter(Boolean).join(': '),
-    model: (world) => modelChange(change, world),
+/** A plan as the proof takes it: what each entry, waits included, makes of the world, whole and cut off in its middle. */
+export const provenPlan = (plan: Plan): readonly ProvenChange[] =>
+  plan.entries.map((entry) => ({
+    title: [hostOfEntry(entry), describeEntry(entry)].filter(Boolean).join(': '),
+    model: (world) => modelEntry(entry, world),
+    ...(entry.kind === 'change' && { partial: (world) => partialWorlds(entry.change, world) }),
   }));
 
-/** The plan ends with tokens refused that were refused before it: not its doing, and not mended by it. */
+/** The plan ends with something refused that was refused before it: not its doing, and not mended by it. */
 const leftBroken = (edges: Refusal['edges']): CertrollError => {
-  const keys = new Set(edges.map(({ key }) => key)).size;
+  const credentials = [...new Set(edges.map(({ credential }) => describeCredential(credential)))];
+  const verifiers = [...new Set(edges.map(({ verifier }) => verifier))];
   return new CertrollError(
-    `refused: tokens of ${keys} ${keys === 1 ? 'key' : 'keys'} are refused by some apiservers now, before any change, and this plan does not mend that`,
+    `refused: ${credentials[0] ?? 'something'}${credentials.length > 1 ? ` (and ${credentials.length - 1} more such)` : ''} is refused, or would be after a restart, by ${verifiers.join(', ')} now, before any change, and this plan does not mend that`,
     {
       code: 'proof.refused',
       exit: EXIT.refused,
-      hint: 'Nothing was touched. certroll status names the keys; certroll run rotate-sa-keys mends it.',
+      hint: 'Nothing was touched. certroll status names what is refused; certroll run rotate-sa-keys mends what is of signing keys.',
     },
   );
 };
 
-const refusal = ({ edges, change, remedy, fromStart }: Refusal): CertrollError => {
+const refusal = ({ edges, change, remedy, fromStart, midway }: Refusal): CertrollError => {
   if (fromStart) return leftBroken(edges);
   const [first] = edges;
   const more = edges.length > 1 ? ` (and ${edges.length - 1} more such pairs)` : '';
   const edge = first
-    ? `a token of ${first.presenter} signed with '${first.key}' would be refused by ${first.verifier}${first.where === 'disk' ? ' after its next restart' : ''}${more}`
+    ? `${describeCredential(first.credential)}, presented by ${first.presenter}, would be refused by ${first.verifier}${first.where === 'disk' ? ' after its next restart' : ''}${more}`
     : 'an edge would break';
-  return new CertrollError(`refused: at '${change}' ${edge}`, {
+  return new CertrollError(`refused: at '${change}'${midway ? ', cut off in its middle,' : ''} ${edge}`, {
     code: 'proof.refused',
     exit: EXIT.refused,
     hint: `Nothing was touched. ${remedy}`,
@@ -41,7 +45,7 @@ const refusal = ({ edges, change, remedy, fromStart }: Refusal): CertrollError =
 export const proveAll = (plan: Plan, world: World): void => {
   // A plan that changes nothing leaves nothing worse; what is broken is for status to tell.
   if (plan.entries.length === 0) return;
-  const proof = prove(proven(plan), world);
+  const proof = prove(provenPlan(plan), world);
   if (!proof.holds) throw refusal(proof.refusal);
   const [gate] = gateRefusals(plan.entries, world);
   if (gate) {

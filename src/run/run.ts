@@ -1,8 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import type { ApplySettings, Doors } from '../changes/change.js';
 import type { Plan } from '../changes/plan.js';
-import { CertrollError } from '../core/errors.js';
+import { CertrollError, EXIT } from '../core/errors.js';
 import type { HeldLock, HolderInfo, Mutex } from '../etcd/store.js';
+import { beforeOf } from '../steps/sa-keys/roll-back.js';
 import { applyPlan } from './apply.js';
 import { RunBindings } from './bindings.js';
 import type { Emit } from './emit.js';
@@ -174,14 +175,16 @@ const journaled = async (
       taskId,
       by: holderOf(options, '').owner,
     });
+    await journal.write({ type: 'before', ...beforeOf(before.world) });
     await journal.write({ type: 'plan', entries: plan.entries.map(entryJson) });
     const after = await applyAndVerify(options, before, plan, journal, runLock);
     await journal.write({ type: 'end', outcome: 'done' });
     return { plan, before, after, outcome: 'done', journal: journal.path };
   } catch (thrown) {
+    const isWaiting = thrown instanceof CertrollError && thrown.exit === EXIT.waiting;
     await journal.write({
       type: 'end',
-      outcome: 'failed',
+      outcome: isWaiting ? 'waiting' : 'failed',
       code: thrown instanceof CertrollError ? thrown.code : 'defect',
     });
     throw thrown;

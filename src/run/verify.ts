@@ -1,5 +1,5 @@
 import { CertrollError } from '../core/errors.js';
-import { brokenEdges } from '../trust/edges.js';
+import { brokenEdges, describeCredential } from '../trust/edges.js';
 import { onDisk, processId, type Loaded, type World } from '../trust/world.js';
 import type { RunBindings } from './bindings.js';
 
@@ -47,7 +47,8 @@ export const differences = (predicted: World, observed: World, bindings: RunBind
 export const verifyWorld = (predicted: World, observed: World, bindings: RunBindings): void => {
   const found = differences(predicted, observed, bindings);
   const broken = brokenEdges(observed).map(
-    (edge) => `a token of ${edge.presenter} signed with ${edge.key} is refused by ${edge.verifier}`,
+    ({ credential, presenter, verifier }) =>
+      `${describeCredential(credential)}, presented by ${presenter}, is refused by ${verifier}`,
   );
   if (found.length + broken.length === 0) return;
   throw new CertrollError(

@@ -5,6 +5,7 @@ import { checkExpiry as checkSigningKeys } from './sa-keys/check-expiry.js';
 import { issue } from './sa-keys/issue.js';
 import { promote } from './sa-keys/promote.js';
 import { publish } from './sa-keys/publish.js';
+import { retire } from './sa-keys/retire.js';
 import { purgeTokenSecrets } from './sa-keys/purge-token-secrets.js';
 import { soak } from './sa-keys/soak.js';
 import type { Step } from './step.js';
@@ -18,6 +19,7 @@ export const stepCatalog: ReadonlyMap<string, Step> = new Map<string, Step>([
   ['sa-keys/promote', promote],
   ['sa-keys/soak', soak],
   ['sa-keys/purge-token-secrets', purgeTokenSecrets],
+  ['sa-keys/retire', retire],
   ['apiserver/restart', restart],
   ['certificates/check-expiry', checkCertificates],
 ]);

@@ -28,6 +28,8 @@ export interface Site {
   /** True when new keys are to be certified. */
   readonly certified: boolean;
   readonly renewBeforeMs: number;
+  /** How old a key list may be that verifiers outside of the cluster use; 0: there are none. */
+  readonly jwksMaxAgeMs: number;
   /** `serviceAccounts.bundle` and `.certificate` of the cluster file. */
   readonly bundle: string | undefined;
   readonly certificate: string | undefined;

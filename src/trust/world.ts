@@ -22,8 +22,27 @@ export interface World {
   readonly rotation: Rotation | undefined;
   /** SubjectPublicKeyInfo (PEM) of every kid seen anywhere: files, processes, registry. */
   readonly publicKeys: ReadonlyMap<KeyRef, string>;
+  /** How long a token may live after it was minted. */
+  readonly tokenLife: TokenLife;
+  /** Issuers that tokens still carry though the apiserver that wrote them has been started with another since. */
+  readonly earlierIssuers?: readonly string[];
   /** Token Secrets that never expire; undefined when nobody looked. */
   readonly legacyTokens?: readonly LegacyToken[];
+  /**
+   * Host → how many tokens its apiserver has got since it started that should have been refreshed by then
+   * (`serviceaccount_stale_tokens_total`); undefined when nobody looked.
+   */
+  readonly staleTokens?: ReadonlyMap<string, number>;
+}
+
+/** The longest life of a token that the running apiservers' flags allow. */
+export interface TokenLife {
+  /** Milliseconds. */
+  readonly maxMs: number;
+  /** Which flag or setting says so, for people. */
+  readonly why: string;
+  /** The cluster file says less than the flags allow: then the apiservers must be seen not to get older tokens any more. */
+  readonly shortened?: boolean;
 }
 
 /** A Secret of type kubernetes.io/service-account-token: its token never expires. */
@@ -45,6 +64,29 @@ export interface HostState {
   readonly name: string;
   readonly files: ReadonlyMap<string, FileState>;
   readonly services: ReadonlyMap<ServiceName, ServiceState>;
+  /** Where certificates are presented and checked. */
+  readonly certificateEnds?: readonly CertificateEnd[];
+}
+
+/** A certificate authority: the hash of its name and key; or a symbol for one that is still to be made. */
+export type CaRef = string;
+
+/**
+ * One end of a channel on which certificates are shown: a process that presents one, or a process that checks those
+ * of all presenters of the channel. `etcd-server` or `apiserver-serving` are channels.
+ */
+export interface CertificateEnd {
+  readonly process: ProcessId;
+  readonly role: 'presents' | 'trusts';
+  readonly channel: string;
+  readonly file: string;
+  /** restart: read when the process starts · live: read again by itself, at some time after the file has changed. */
+  readonly reload: 'restart' | 'live';
+  /**
+   * What the process may have in memory: one entry when that is known, several while it may or may not have read its
+   * file again. An entry is the authorities that a presented certificate can be verified by, or those that are trusted.
+   */
+  readonly loaded: readonly (readonly CaRef[])[];
 }
 
 /** What a file holds, as its consumer would load it. A file that is not in the map does not exist. */
@@ -54,6 +96,8 @@ export interface FileState {
   readonly verificationKeys: readonly KeyRef[];
   /** When it holds a certificate of `signingKey` or of a verification key. */
   readonly certificate?: CertificateState;
+  /** Of a certificate: who can vouch for it. Of a trust bundle: whom its reader trusts. */
+  readonly authorities?: readonly CaRef[];
   /** Blocks its consumer would silently lose, and other faults; shown, and reasons to refuse. */
   readonly problems: readonly string[];
 }
@@ -69,7 +113,18 @@ export interface ServiceState {
   /** Which file the process signs with (its own flag); undefined when it signs nothing. */
   readonly signingFile: string | undefined;
   readonly verificationFiles: readonly string[];
+  /** `--service-account-issuer`, the first of which is written into tokens. */
+  readonly issuers?: readonly string[];
+  /** The flags it would be started with now, where they differ from those it runs with. */
+  readonly next?: ServiceFlags;
   readonly loaded: Loaded;
+}
+
+/** What of a service's flags decides whose tokens it accepts and what it signs with. */
+export interface ServiceFlags {
+  readonly signingFile: string | undefined;
+  readonly verificationFiles: readonly string[];
+  readonly issuers: readonly string[];
 }
 
 export interface Loaded {
@@ -93,6 +148,8 @@ export interface KeyRecord {
   readonly rotation: string | undefined;
   /** When it came into this state. */
   readonly since: Date;
+  /** When the last process that signed with it was seen to sign with another; kept from then on. */
+  readonly lastSigned?: Date;
 }
 
 export interface Rotation {
@@ -114,31 +171,72 @@ export const withHost = (world: World, name: string, change: (host: HostState) =
   hosts: new Map(world.hosts).set(name, change(hostOf(world, name))),
 });
 
-/** The world with one file written or (undefined) removed. */
+/** What an end of a channel would read from its file now. */
+const authoritiesIn = (files: HostState['files'], { file }: CertificateEnd): readonly CaRef[] =>
+  files.get(file)?.authorities ?? [];
+
+/** The world with one file written or (undefined) removed. A process that reads it again by itself may have done so, or not yet. */
 export const withFile = (world: World, host: string, path: string, file: FileState | undefined): World =>
   withHost(world, host, (state) => {
     const files = new Map(state.files);
     if (file) files.set(path, file);
     else files.delete(path);
-    return { ...state, files };
+    const ends = state.certificateEnds?.map((end) =>
+      end.file === path && end.reload === 'live'
+        ? { ...end, loaded: [...end.loaded, authoritiesIn(files, end)] }
+        : end,
+    );
+    return { ...state, files, ...(ends && { certificateEnds: ends }) };
   });
 
-/** What a process would load if it started now, from its files. */
-export const onDisk = (host: HostState, service: ServiceState): Pick<Loaded, 'signs' | 'verifies'> => ({
-  signs: service.signingFile === undefined ? undefined : host.files.get(service.signingFile)?.signingKey,
-  verifies: [
-    ...new Set(service.verificationFiles.flatMap((path) => host.files.get(path)?.verificationKeys ?? [])),
-  ],
-});
+/** The flags a process would be started with now. */
+export const nextFlags = (service: ServiceState): ServiceFlags =>
+  service.next ?? {
+    signingFile: service.signingFile,
+    verificationFiles: service.verificationFiles,
+    issuers: service.issuers ?? [],
+  };
+
+/** What a process would load if it started now, by its flags and its files as they are now. */
+export const onDisk = (host: HostState, service: ServiceState): Pick<Loaded, 'signs' | 'verifies'> => {
+  const { signingFile, verificationFiles } = nextFlags(service);
+  return {
+    signs: signingFile === undefined ? undefined : host.files.get(signingFile)?.signingKey,
+    verifies: [...new Set(verificationFiles.flatMap((path) => host.files.get(path)?.verificationKeys ?? []))],
+  };
+};
+
+/** What an end would have in memory after a start, which is also what it may come to hold by itself. */
+export const endOnDisk = (host: HostState, end: CertificateEnd): readonly CaRef[] =>
+  authoritiesIn(host.files, end);
 
 /** The world after a process was started anew. */
-export const withRestart = (world: World, host: string, name: ServiceName): World =>
-  withHost(world, host, (state) => {
+export const withRestart = (world: World, host: string, name: ServiceName): World => {
+  const [issuer] = hostOf(world, host).services.get(name)?.issuers ?? [];
+  const after = withHost(world, host, (state) => {
     const service = state.services.get(name);
     if (!service) throw new Error(`no ${name} on ${host}`);
     const loaded: Loaded = { ...onDisk(state, service), how: service.loaded.how };
-    return { ...state, services: new Map(state.services).set(name, { ...service, loaded }) };
+    const { next: _begun, ...rest } = service;
+    return withEndsRead(
+      { ...state, services: new Map(state.services).set(name, { ...rest, ...nextFlags(service), loaded }) },
+      processId(name, host),
+    );
   });
+  if (issuer === undefined) return after;
+  return { ...after, earlierIssuers: [...new Set([...(world.earlierIssuers ?? []), issuer])] };
+};
+
+/** The host after a process has read all of its certificate files again: it was started anew, or was seen to have done so. */
+export const withEndsRead = (host: HostState, process: ProcessId): HostState =>
+  host.certificateEnds
+    ? {
+        ...host,
+        certificateEnds: host.certificateEnds.map((end) =>
+          end.process === process ? { ...end, loaded: [endOnDisk(host, end)] } : end,
+        ),
+      }
+    : host;
 
 /** True when the process may have loaded something else than what its files hold now. */
 export const isStale = (host: HostState, service: ServiceState): boolean => {
@@ -147,6 +245,7 @@ export const isStale = (host: HostState, service: ServiceState): boolean => {
   return (
     disk.signs !== service.loaded.signs ||
     disk.verifies.some((key) => !loaded.has(key)) ||
-    loaded.size > disk.verifies.length
+    loaded.size > disk.verifies.length ||
+    service.next !== undefined
   );
 };

@@ -1,7 +1,5 @@
-import { Draft } from '../../src/changes/plan.js';
-import type { ProvenChange } from '../../src/trust/prove.js';
-import { changesOf, type Plan } from '../../src/changes/plan.js';
-import { describeChange, modelChange } from '../../src/changes/index.js';
+import { Draft, type Plan } from '../../src/changes/plan.js';
+export { provenPlan as proven } from '../../src/run/prove-all.js';
 import type { Site } from '../../src/steps/step.js';
 import { stepCatalog } from '../../src/steps/catalog.js';
 import type { FileState, HostState, KeyRef, ServiceState, World } from '../../src/trust/world.js';
@@ -58,6 +56,7 @@ export const world = (hosts: readonly HostState[], more: Partial<World> = {}): W
   keys: new Map(),
   rotation: undefined,
   publicKeys: new Map(),
+  tokenLife: { maxMs: 365 * 86_400_000, why: 'extended tokens' },
   ...more,
 });
 
@@ -83,6 +82,7 @@ export const site = (of: World, more: Partial<Site> = {}): Site => ({
   algorithm: 'rsa-2048',
   certified: true,
   renewBeforeMs: 30 * 86_400_000,
+  jwksMaxAgeMs: 0,
   bundle: undefined,
   certificate: undefined,
   runId: 'run-1',
@@ -99,20 +99,18 @@ export const ROTATION = [
 ];
 
 /** Plans the named steps one after the other, each on what the ones before it are predicted to leave. */
-export const planSteps = (start: World, steps: readonly string[], given: Partial<Site> = {}): Plan => {
+export const planSteps = (
+  start: World,
+  steps: readonly (string | readonly [name: string, settings: object])[],
+  given: Partial<Site> = {},
+): Plan => {
   const draft = new Draft(start);
-  for (const name of steps) {
+  for (const each of steps) {
+    const [name, settings] = typeof each === 'string' ? [each, {}] : each;
     const step = stepCatalog.get(name);
     if (!step) throw new Error(`no step ${name}`);
     draft.startStep(name);
-    step.plan(draft, step.withSchema.parse({}), site(start, given));
+    step.plan(draft, step.withSchema.parse(settings), site(start, given));
   }
   return draft.finish('test');
 };
-
-/** The changes of a plan as the proof takes them. */
-export const proven = (plan: Plan): readonly ProvenChange[] =>
-  changesOf(plan).map((change) => ({
-    title: describeChange(change),
-    model: (before) => modelChange(change, before),
-  }));

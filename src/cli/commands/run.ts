@@ -1,17 +1,11 @@
-import { Option, type Command } from 'commander';
-import { clusterOption, cookbookDirOption, jsonOption } from '../options.js';
+import type { Command } from 'commander';
+import type { PerformFlags } from '../perform.js';
+import { clusterOption, cookbookDirOption, jsonOption, stateDirOption } from '../options.js';
 
-export interface RunFlags {
-  readonly cluster: string;
+export interface RunFlags extends PerformFlags {
   readonly cookbookDir: readonly string[];
   readonly input: readonly string[];
   readonly force?: boolean;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-  readonly reason?: string;
-  readonly taskId?: string;
-  readonly json?: boolean;
-  readonly stateDir?: string;
 }
 
 const shared = (command: Command): Command =>
@@ -36,7 +30,7 @@ export const addRunCommands = (root: Command): void => {
     .option('-y, --yes', 'do not ask; needed where there is no terminal')
     .option('--reason <text>', 'why; goes to the journal and the lock')
     .option('--task-id <id>', 'ticket or task; goes to the journal and the lock')
-    .addOption(new Option('--state-dir <folder>', 'where journals are kept').env('CERTROLL_STATE_DIR'))
+    .addOption(stateDirOption())
     .addHelpText(
       'after',
       `

@@ -34,6 +34,19 @@ export const accepted: Step<Record<string, never>> = {
         records: fresh.flatMap((key) => recordOf(draft.world, key, 'accepted')),
       });
     }
+    // Who verifies tokens outside of the cluster has a key list of up to that age, and would refuse the new keys.
+    const waiting = [...new Set(keys.filter((next) => next.where !== 'live').map((next) => next.key))].filter(
+      (key) => !isAtLeast(draft.world, key, 'promoted'),
+    );
+    if (site.jwksMaxAgeMs > 0 && waiting.length > 0) {
+      draft.gate({
+        kind: 'waited',
+        keys: waiting,
+        from: 'accepted',
+        ms: site.jwksMaxAgeMs,
+        why: 'verifiers outside of the cluster may use a key list of that age (serviceAccounts.jwksMaxAge)',
+      });
+    }
     return {};
   },
 };

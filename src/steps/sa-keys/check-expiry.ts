@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatDuration } from '../../core/duration.js';
-import { brokenKeys } from '../../trust/edges.js';
+import { brokenCredentials } from '../../trust/edges.js';
 import { hostOf, type World } from '../../trust/world.js';
 import type { Site, Step } from '../step.js';
 import { apiserverOf, layoutOf } from './layout.js';
@@ -30,7 +30,7 @@ const reasons = (world: World, site: Site, force: boolean): readonly string[] =>
       `the certificate of ${host}'s signing key ${left < 0 ? `expired ${formatDuration(-left)} ago` : `has ${formatDuration(left)} left`}`,
     );
   }
-  const refused = brokenKeys(world).length;
+  const refused = brokenCredentials(world).filter(({ credential }) => credential.kind === 'token-key').length;
   if (refused > 0)
     due.push(`tokens of ${refused} ${refused === 1 ? 'key' : 'keys'} are refused by some apiservers`);
   const keys = new Set(

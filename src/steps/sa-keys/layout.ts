@@ -1,3 +1,4 @@
+import { STAGED } from '../../changes/file-names.js';
 import type { HostState, ServiceState } from '../../trust/world.js';
 import { refuse } from '../refuse.js';
 import type { Site } from '../step.js';
@@ -13,9 +14,6 @@ export interface KeyLayout {
   readonly stagedKey: string;
   readonly stagedCertificate: string | undefined;
 }
-
-/** Ending of a file that waits beside the live one to be installed. */
-export const STAGED = '.certroll-next';
 
 export const apiserverOf = (host: HostState): ServiceState => {
   const apiserver = host.services.get('kube-apiserver');

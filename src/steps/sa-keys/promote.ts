@@ -6,7 +6,8 @@ import { layoutOf } from './layout.js';
 import { issuedKeys, nextKeys, type NextKey } from './next-key.js';
 import { isAtLeast, recordOf } from './publish.js';
 
-const restartIfStale = (draft: Draft, host: string, name: ServiceName, section: string): boolean => {
+/** Restarts a service of a host that has not loaded what its files hold now; false when it has. */
+export const restartIfStale = (draft: Draft, host: string, name: ServiceName, section: string): boolean => {
   const state = hostOf(draft.world, host);
   const service = state.services.get(name);
   if (!service || !isStale(state, service)) return false;

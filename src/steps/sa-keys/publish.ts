@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lastSigned } from '../../trust/live.js';
 import {
   hostOf,
   KEY_STATES,
@@ -9,6 +10,7 @@ import {
   type ProcessId,
   type World,
 } from '../../trust/world.js';
+import type { PutRecords } from '../../changes/change.js';
 import type { Step } from '../step.js';
 import { layoutOf } from './layout.js';
 import { issuedKeys } from './next-key.js';
@@ -20,7 +22,7 @@ export const isAtLeast = (world: World, key: KeyRef, state: KeyState): boolean =
 };
 
 /** Keys that something signs with now, or would after a restart, with the processes that do. */
-const signingNow = (world: World): ReadonlyMap<KeyRef, readonly ProcessId[]> => {
+export const signingNow = (world: World): ReadonlyMap<KeyRef, readonly ProcessId[]> => {
   const keys = new Map<KeyRef, ProcessId[]>();
   for (const host of world.hosts.values()) {
     for (const service of host.services.values()) {
@@ -38,37 +40,57 @@ const signingNow = (world: World): ReadonlyMap<KeyRef, readonly ProcessId[]> => 
  * files already list (never taken away here: another host may know why it is there).
  */
 const liveKeys = (world: World): ReadonlySet<KeyRef> => {
-  const live = new Set<KeyRef>(signingNow(world).keys());
-  for (const record of world.keys.values()) live.add(record.key);
+  const signing = signingNow(world);
+  const live = new Set<KeyRef>(signing.keys());
+  // One that is issued and no more is for the rotation that issued it to publish.
+  for (const record of world.keys.values()) if (record.state !== 'issued') live.add(record.key);
   for (const host of world.hosts.values()) {
     const apiserver = host.services.get('kube-apiserver');
     if (apiserver) for (const key of onDisk(host, apiserver).verifies) live.add(key);
   }
-  for (const record of world.keys.values()) if (record.state === 'retired') live.delete(record.key);
+  for (const record of world.keys.values())
+    if (record.state === 'retired' && !signing.has(record.key)) live.delete(record.key);
   return live;
 };
 
-/** Writes every live and every next public key into the bundle of every control plane. */
-export const publish: Step<Record<string, never>> = {
+const withSchema = z.strictObject({
+  next: z
+    .boolean()
+    .default(true)
+    .describe('false: the keys in use only, without the next ones of a rotation'),
+});
+
+/**
+ * Records of keys that certroll finds and did not issue. One that nothing signs with has signed some time before it was
+ * found; it soaks from now on.
+ */
+const foundKeys = (world: World): PutRecords['records'] => {
+  const signing = signingNow(world);
+  const unknown = [...liveKeys(world)].filter((key) => !world.keys.has(key));
+  return unknown.map((key) => {
+    const signers = signing.get(key);
+    return signers
+      ? { key, state: 'promoted' as const, signers }
+      : { key, state: 'soaking' as const, signers: [] };
+  });
+};
+
+/** Writes every live and every next public key, and no other, into the bundle of every control plane. */
+export const publish: Step<z.output<typeof withSchema>> = {
   summary: 'Write every live and every next public key into the verification bundle of every control plane',
-  withSchema: z.strictObject({}),
+  withSchema,
   outputs: ['keys'],
 
-  plan(draft, _given, site) {
-    const next = issuedKeys(draft.world, site).map(({ key }) => key);
-    const found = [...signingNow(draft.world)].filter(([key]) => !draft.world.keys.has(key));
-    if (found.length > 0) {
-      draft.change({
-        kind: 'put-records',
-        records: found.map(([key, signers]) => ({ key, state: 'promoted', signers })),
-      });
-    }
+  plan(draft, given, site) {
+    const next = given.next ? issuedKeys(draft.world, site).map(({ key }) => key) : [];
+    const found = foundKeys(draft.world);
+    if (found.length > 0) draft.change({ kind: 'put-records', records: found });
     const keys = [...new Set([...liveKeys(draft.world), ...next])].sort();
     for (const name of site.hosts) {
       const host = hostOf(draft.world, name);
       const { bundleFile, signingFile } = layoutOf(host, site);
       const held = new Set(host.files.get(bundleFile)?.verificationKeys);
-      if (keys.every((key) => held.has(key))) continue;
+      if (held.size === keys.length && keys.every((key) => held.has(key))) continue;
       draft.change({
         kind: 'write-file',
         host: name,
@@ -89,15 +111,17 @@ export const publish: Step<Record<string, never>> = {
 };
 
 /** The registry record of a key, moved on to another state. */
-export const recordOf = (world: World, key: KeyRef, state: KeyState) => {
+export const recordOf = (world: World, key: KeyRef, state: KeyState): PutRecords['records'] => {
   const record = world.keys.get(key);
   if (!record) return [];
+  const last = state === 'promoted' ? undefined : lastSigned(record);
   return [
     {
       key,
       state,
       signers: record.signers,
       ...(record.rotation === undefined ? {} : { rotation: record.rotation }),
+      ...(last && { lastSigned: last }),
     },
   ];
 };

@@ -132,7 +132,7 @@ describe('the proof', () => {
     expect(proof.holds ? [] : proof.refusal.edges).toContainEqual({
       presenter: 'kube-apiserver@cp1',
       verifier: 'kube-apiserver@cp2',
-      key: 'next key of cp1',
+      credential: { kind: 'token-key', key: 'next key of cp1' },
       where: 'loaded',
     });
   });
@@ -173,7 +173,7 @@ describe('the proof', () => {
     );
     expect(broken).toMatchObject({
       holds: false,
-      refusal: { at: 0, edges: [{ key: 'key of cp1', where: 'disk' }, {}] },
+      refusal: { at: 0, edges: [{ credential: { key: 'key of cp1' }, where: 'disk' }, {}] },
     });
   });
 });

@@ -1,0 +1,39 @@
+import { CertrollError } from '../core/errors.js';
+import { hostOf, withFile, type World } from '../trust/world.js';
+import type { ChangeKind, RestoreFiles } from './change.js';
+import { PREVIOUS } from './file-names.js';
+
+const restored = (world: World, host: string, paths: readonly string[]): World =>
+  paths.reduce((before, path) => {
+    const { files } = hostOf(before, host);
+    const previous = files.get(path + PREVIOUS);
+    if (!previous) throw new Error(`the plan restores ${path} on ${host}, which has no predecessor`);
+    return withFile(withFile(before, host, path, previous), host, path + PREVIOUS, files.get(path));
+  }, world);
+
+export const restoreFiles: ChangeKind<RestoreFiles> = {
+  describe: (change) => `put ${change.paths.join(' and ')} back as before the last change`,
+
+  model: (change, world) => restored(world, change.host, change.paths),
+
+  // One rename after the other, in this order: a power loss can come between any two.
+  partial: (change, world) =>
+    change.paths.slice(1).map((_path, at) => restored(world, change.host, change.paths.slice(0, at + 1))),
+
+  async apply(change, context) {
+    await context.doors
+      .host(change.host)
+      .restoreFiles(change.paths.map((path) => ({ path, aside: path + PREVIOUS })));
+  },
+
+  async verify(change, context) {
+    const { files } = await context.doors.host(change.host).readFacts({ privateKeys: change.paths });
+    const missing = change.paths.find((path) => files.get(path)?.exists !== true);
+    if (missing === undefined) return;
+    throw new CertrollError(`${change.host}: ${missing} does not exist after it was put back`, {
+      code: 'verify.file',
+      host: change.host,
+      hint: 'Look at the folder on that host; then run again.',
+    });
+  },
+};

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Plan } from '../changes/plan.js';
+import type { Cluster } from '../cluster/load.js';
+import { parseDuration } from '../core/duration.js';
+import { CertrollError, EXIT } from '../core/errors.js';
+import { applySettings } from '../run/doors.js';
+import type { Observation } from '../run/observe.js';
+import { run } from '../run/run.js';
+import type { Site } from '../steps/step.js';
+import { confirmOnTerminal } from './confirm.js';
+import { exitOf, printResult } from './print-result.js';
+import { chooseReporter, emitTo, withSession, type Session } from './session.js';
+import { stopOnSignals } from './signals.js';
+
+const runId = (now: Date): string =>
+  `${now.toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(3).toString('hex')}`;
+
+const siteOf = (cluster: Cluster, id: string): Site => ({
+  hosts: cluster.hosts.controlPlanes,
+  mode: cluster.serviceAccounts.mode,
+  algorithm: cluster.serviceAccounts.algorithm,
+  certified: cluster.issuer.type !== 'none',
+  renewBeforeMs: parseDuration(cluster.thresholds.renewBefore),
+  jwksMaxAgeMs: parseDuration(cluster.serviceAccounts.jwksMaxAge),
+  bundle: cluster.serviceAccounts.bundle,
+  certificate: cluster.serviceAccounts.certificate,
+  runId: id,
+});
+
+const defaultStateDir = (): string =>
+  join(process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'certroll');
+
+/** Flags that all commands which may change a cluster have. */
+export interface PerformFlags {
+  readonly cluster: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly reason?: string;
+  readonly taskId?: string;
+  readonly json?: boolean;
+  readonly stateDir?: string;
+}
+
+/** Something that is observed, planned, proved, asked about, applied and verified. */
+export interface Job {
+  /** Names it in the journal and the lock: a cookbook, or `rollback RUN`. */
+  readonly name: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  /** Adds nothing but findings, so nobody needs to agree. */
+  readonly reportsOnly: boolean;
+  /** What must be observed besides what always is. */
+  readonly observes: { readonly legacyTokens?: boolean; readonly previous?: boolean };
+  /** Pure. */
+  readonly makePlan: (observation: Observation, site: Site) => Plan;
+}
+
+/** Where journals are kept. */
+export const stateDirOf = (flags: { readonly stateDir?: string }): string =>
+  flags.stateDir ?? defaultStateDir();
+
+/** Runs a job on a cluster, with everything around it that a user sees; resolves to the exit status. */
+export const perform = async (
+  flags: PerformFlags,
+  prepare: (cluster: Cluster) => Promise<Job>,
+): Promise<number> =>
+  withSession(flags.cluster, async ({ cluster, doors, observation }: Session) => {
+    const job = await prepare(cluster);
+    const dryRun = flags.dryRun === true;
+    if (!dryRun && !job.reportsOnly && flags.yes !== true && !process.stdin.isTTY) {
+      throw new CertrollError('there is no terminal to ask on', {
+        code: 'usage',
+        exit: EXIT.usage,
+        hint: 'Give --yes to run without a question, or --dry-run to see the plan only.',
+      });
+    }
+    const id = runId(new Date());
+    const reporter = await chooseReporter(flags.json === true);
+    const emit = emitTo(reporter);
+    const signal = stopOnSignals((text) => emit({ type: 'note', level: 'warning', text }));
+    try {
+      const result = await run({
+        id,
+        cluster: cluster.name,
+        cookbook: job.name,
+        inputs: job.inputs,
+        reason: flags.reason,
+        taskId: flags.taskId,
+        dryRun,
+        doors,
+        observation: { ...observation, ...job.observes },
+        makePlan: (seen) => job.makePlan(seen, siteOf(cluster, id)),
+        settings: applySettings(cluster),
+        limits: {
+          clockSkewMs: parseDuration(cluster.thresholds.clockSkew),
+          freeBytes: cluster.thresholds.freeSpace,
+        },
+        lock: {
+          name: cluster.lock.name,
+          ttl: Math.ceil(parseDuration(cluster.lock.ttl) / 1000),
+          waitMs: parseDuration(cluster.lock.wait),
+        },
+        stateDir: stateDirOf(flags),
+        emit,
+        confirm: confirmOnTerminal(flags.yes === true, () => reporter.end()),
+        signal,
+        now: () => new Date(),
+      });
+      reporter.end();
+      printResult(result, flags.json === true);
+      return exitOf(result);
+    } finally {
+      reporter.end();
+    }
+  });

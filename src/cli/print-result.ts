@@ -1,0 +1,47 @@
+import { EXIT } from '../core/errors.js';
+import { renderMatrix } from '../report/matrix.js';
+import { renderPlan } from '../report/plan.js';
+import { entryJson } from '../run/entry-json.js';
+import type { RunResult } from '../run/run.js';
+import { proved, summary } from './confirm.js';
+import { outputStyle, print } from './session.js';
+
+/** What is printed at the end, on standard output. */
+export const printResult = (result: RunResult, isJson: boolean): void => {
+  const { outcome, plan, after, before } = result;
+  if (isJson) {
+    print(
+      JSON.stringify({
+        type: 'result',
+        outcome,
+        changes: plan.entries.map(entryJson),
+        findings: plan.findings,
+        journal: result.journal,
+      }),
+    );
+    return;
+  }
+  const style = outputStyle();
+  if (outcome === 'pending') {
+    for (const { host, text } of plan.findings) print(`${host === undefined ? '' : `${host}: `}${text}`);
+    print(renderPlan(plan.entries.map(entryJson), style.color));
+    print(`\n${summary(plan)}\n${proved(plan)}\nNothing was changed.`);
+  }
+  if (outcome === 'nothing-to-do') {
+    for (const { severity, host, text } of plan.findings)
+      print(`${severity.padEnd(8)}  ${host === undefined ? '' : `${host}: `}${text}`);
+    print('Nothing to do.');
+  }
+  if (outcome === 'declined') print('Nothing was changed.');
+  if (outcome === 'done') {
+    print(renderMatrix((after ?? before).world, style));
+    print(`\nDone. Journal: ${result.journal ?? '-'}`);
+  }
+};
+
+/** The exit status that a result stands for. */
+export const exitOf = ({ outcome, plan }: RunResult): number => {
+  if (outcome === 'pending') return EXIT.findings;
+  const found = plan.findings.some((finding) => finding.severity !== 'info');
+  return outcome === 'nothing-to-do' && found ? EXIT.findings : EXIT.done;
+};
