@@ -1,3 +1,4 @@
+import type { Timers } from '../core/poll.js';
 import type { Store, HeldLock } from '../etcd/store.js';
 import type { Host, KeyAlgorithm, ServiceSpec } from '../hosts/host.js';
 import type { Issuer } from '../issuers/issuer.js';
@@ -113,6 +114,7 @@ export interface ApplyContext {
   readonly lock: HeldLock | undefined;
   readonly signal: AbortSignal;
   readonly now: () => Date;
+  readonly timers: Timers;
   readonly progress: (text: string, host?: string) => void;
 }
 

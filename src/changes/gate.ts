@@ -1,6 +1,5 @@
 import { formatDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
-import { poll } from '../core/poll.js';
 import { assembleToken, digestOf, probeTokenInput } from '../kube/probe-token.js';
 import { hostOf, type KeyRecord, type KeyRef, type ServiceName, type World } from '../trust/world.js';
 import type { ApplyContext } from './change.js';
@@ -94,7 +93,7 @@ const checkListed = async (
   context: ApplyContext,
 ): Promise<void> => {
   const api = context.doors.api(apiHost);
-  const listed = await poll(
+  const listed = await context.timers.poll(
     async () => {
       const loaded = await api.jwks();
       return kids.every((kid) => loaded.has(kid)) ? true : undefined;

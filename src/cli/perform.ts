@@ -5,8 +5,11 @@ import type { Plan } from '../changes/plan.js';
 import type { Cluster } from '../cluster/load.js';
 import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
+import { realTimers } from '../core/poll.js';
 import { applySettings } from '../run/doors.js';
+import { openJournal } from '../run/journal.js';
 import type { Observation } from '../run/observe.js';
+import { proveAll } from '../run/prove-all.js';
 import { run } from '../run/run.js';
 import type { Site } from '../steps/step.js';
 import { confirmOnTerminal } from './confirm.js';
@@ -101,7 +104,9 @@ export const perform = async (
           ttl: Math.ceil(parseDuration(cluster.lock.ttl) / 1000),
           waitMs: parseDuration(cluster.lock.wait),
         },
-        stateDir: stateDirOf(flags),
+        openJournal: async () => openJournal(stateDirOf(flags), cluster.name, id, () => new Date()),
+        prove: proveAll,
+        timers: realTimers,
         emit,
         confirm: confirmOnTerminal(flags.yes === true, () => reporter.end()),
         signal,

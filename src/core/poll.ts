@@ -25,6 +25,8 @@ export const poll = async <T>(
 
 /** Waits; throws the signal's reason when aborted. */
 export const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
+  signal.throwIfAborted();
+  if (ms <= 0) return;
   try {
     await delay(ms, undefined, { signal });
   } catch (thrown) {
@@ -32,3 +34,11 @@ export const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
     throw thrown;
   }
 };
+
+/** How time passes for what waits: handed in, so that a simulated cluster can have a time of its own. */
+export interface Timers {
+  readonly poll: typeof poll;
+  readonly pause: typeof pause;
+}
+
+export const realTimers: Timers = { poll, pause };

@@ -67,6 +67,11 @@ export class Lease {
     this.#stillOurs = stillOurs;
   }
 
+  /** Milliseconds until the own deadline; 0 when it has passed or the lease was lost. No I/O. */
+  leftMs(): number {
+    return this.lost.aborted ? 0 : this.#deadline.left();
+  }
+
   /** Throws `lock.lost` when the deadline has passed or the lease was given back. No I/O. */
   assertAlive(): void {
     if (this.#deadline.left() === 0) this.lose(this.#last);

@@ -89,6 +89,7 @@ export class EtcdMutex implements Mutex {
       signal: lease.lost,
       key: own.key,
       assertHeld: () => lease.assertAlive(),
+      leftMs: () => lease.leftMs(),
       recheck: async () => {
         lease.assertAlive();
         const { state } = await this.#position(own);

@@ -65,6 +65,8 @@ export interface HeldLock {
   readonly key: string;
   /** Throws `lock.lost` when the own deadline has passed. No I/O. */
   assertHeld(): void;
+  /** Milliseconds for which it can be counted on, whatever happens to this process now; 0 when it is lost. No I/O. */
+  leftMs(): number;
   /** Asks etcd: is the own key still there with its create revision, and the oldest? Throws `lock.lost`, or `etcd.*` when etcd cannot say. */
   recheck(): Promise<void>;
   release(): Promise<void>;

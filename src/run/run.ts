@@ -2,16 +2,17 @@ import { hostname, userInfo } from 'node:os';
 import type { ApplySettings, Doors } from '../changes/change.js';
 import type { Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
+import type { Timers } from '../core/poll.js';
 import type { HeldLock, HolderInfo, Mutex } from '../etcd/store.js';
 import { beforeOf } from '../steps/sa-keys/roll-back.js';
+import type { World } from '../trust/world.js';
 import { applyPlan } from './apply.js';
 import { RunBindings } from './bindings.js';
 import type { Emit } from './emit.js';
 import { entryJson } from './entry-json.js';
-import { openJournal, type Journal } from './journal.js';
+import type { Journal } from './journal.js';
 import { observe, type Observation, type ObserveOptions } from './observe.js';
 import { preflight, type PreflightLimits } from './preflight.js';
-import { proveAll } from './prove-all.js';
 import { verifyWorld } from './verify.js';
 
 export interface RunOptions {
@@ -29,7 +30,10 @@ export interface RunOptions {
   readonly settings: ApplySettings;
   readonly limits: PreflightLimits;
   readonly lock: { readonly name: string; readonly ttl: number; readonly waitMs: number };
-  readonly stateDir: string;
+  readonly openJournal: () => Promise<Journal>;
+  /** Proves a plan on the world it was drawn up on; throws when it does not hold. */
+  readonly prove: (plan: Plan, world: World) => void;
+  readonly timers: Timers;
   readonly emit: Emit;
   /** Asked once, after the plan is shown and before the first change. */
   readonly confirm: (plan: Plan) => Promise<boolean>;
@@ -115,7 +119,7 @@ const prepare = async (options: RunOptions): Promise<{ before: Observation; plan
   }
   options.emit({ type: 'plan', entries: plan.entries.map(entryJson) });
   options.emit({ type: 'phase', name: 'prove' });
-  proveAll(plan, before.world);
+  options.prove(plan, before.world);
   await preflight(plan, options.doors, before, options.limits, options.now());
   return { before, plan };
 };
@@ -146,6 +150,7 @@ const applyAndVerify = async (
       cluster: options.cluster,
       signal: runLock.signal,
       now: options.now,
+      timers: options.timers,
     },
   });
   await Promise.all(bound);
@@ -162,7 +167,7 @@ const journaled = async (
   plan: Plan,
   runLock: HeldLock,
 ): Promise<RunResult> => {
-  const journal = await openJournal(options.stateDir, options.cluster, options.id, options.now);
+  const journal = await options.openJournal();
   const { id, cluster, cookbook, inputs, reason, taskId } = options;
   try {
     await journal.write({
