@@ -49,50 +49,15 @@ const waitReady = async (change: RestartService, context: ApplyContext): Promise
   await context.timers.pause(settleMs, context.signal);
 };
 
-/**
- * Runs a command unless it is too late by the host's own clock: a process that was stopped between its last look at the
- * lock and the sending of a command would otherwise send it long after the lock went to somebody else. Arguments:
- * SECONDS-since-the-epoch COMMAND….
- */
-const FENCE_SCRIPT = `
-if [ "$(date +%s)" -ge "$1" ]; then
-  echo 'certroll: too late' >&2
-  exit 75
-fi
-shift
-exec "$@"
-`;
-const TOO_LATE = 75;
-
 /** The restart command, once the lock has been seen to be held in the very last moment: the own deadline, then etcd's own word. */
 const send = async (change: RestartService, context: ApplyContext): Promise<void> => {
   const { lock } = context;
   if (!lock) throw new Error('a restart outside the lock: a defect of the plan');
-  const host = context.doors.host(change.host);
-  const command = restartCommand(context.doors.service(change.host, change.service));
-  const { clockOffsetMs } = await host.readFacts({});
   await lock.recheck();
   lock.assertHeld();
-  const untilMs = context.now().getTime() + clockOffsetMs + lock.leftMs();
   context.progress('restart sent', change.host);
-  const { exitCode, stderr } = await host.run(
-    ['sh', '-c', FENCE_SCRIPT, 'certroll', String(Math.floor(untilMs / 1000)), ...command],
-    { timeoutMs: RESTART_TIMEOUT_MS, okCodes: [0, TOO_LATE] },
-  );
-  if (exitCode === 0) return;
-  const isFenced = stderr.includes('certroll: too late');
-  throw new CertrollError(
-    isFenced
-      ? `${change.host}: the restart of ${change.service} came too late to count on the lock, and was not made`
-      : `${change.host}: '${command.join(' ')}' exited with ${exitCode}: ${stderr.trim()}`,
-    {
-      code: isFenced ? 'lock.too-late' : 'host.command',
-      host: change.host,
-      hint: isFenced
-        ? 'certroll was held up (stopped, asleep, a stalled connection). Nothing was sent after it; run again.'
-        : `The other hosts were left alone. Look at the log of ${change.service} on ${change.host}.`,
-    },
-  );
+  const command = restartCommand(context.doors.service(change.host, change.service));
+  await context.doors.host(change.host).run(command, { timeoutMs: RESTART_TIMEOUT_MS });
 };
 
 /** Another process than before must run. */

@@ -9,7 +9,7 @@ import { systemRoots } from '../core/system-roots.js';
 import { lockHolders } from './holders.js';
 import { Members, type MembersOptions } from './members.js';
 import { EtcdMutex } from './mutex.js';
-import { list, put, putIfUnchanged, readThroughMajority, remove } from './records.js';
+import { list, put, readThroughMajority, remove } from './records.js';
 import type { Store } from './store.js';
 
 export type EtcdSettings = ClusterFile['etcd'];
@@ -20,10 +20,7 @@ export const openStore = async (settings: EtcdSettings, baseDir: string): Promis
   return {
     endpoints: members.endpoints,
     list: async (prefix) => list(members, prefix),
-    put: async (key, value, { expectRevision } = {}) =>
-      expectRevision === undefined
-        ? put(members, key, value)
-        : putIfUnchanged(members, key, value, expectRevision),
+    put: async (key, value, conditions) => put(members, key, value, conditions),
     delete: async (key) => remove(members, key),
     // A key under the registry's own prefix, which this user may read.
     checkQuorum: async () => readThroughMajority(members, `${settings.prefix}/quorum`),

@@ -88,6 +88,7 @@ export class EtcdMutex implements Mutex {
     return {
       signal: lease.lost,
       key: own.key,
+      createRevision: String(own.createRevision),
       assertHeld: () => lease.assertAlive(),
       leftMs: () => lease.leftMs(),
       recheck: async () => {

@@ -1,7 +1,7 @@
 import { CertrollError } from '../core/errors.js';
 import type { Members } from './members.js';
 import { prefixEnd } from './range.js';
-import type { StoredValue } from './store.js';
+import type { LockKey, StoredValue } from './store.js';
 
 /** All keys under a prefix, with values, read through a majority. */
 export const list = async (members: Members, prefix: string): Promise<ReadonlyMap<string, StoredValue>> => {
@@ -15,36 +15,59 @@ export const list = async (members: Members, prefix: string): Promise<ReadonlyMa
   );
 };
 
-export const put = async (members: Members, key: string, value: string): Promise<void> => {
-  await members.call(`write ${key}`, async (client, call) =>
-    client.kv.put({ key: Buffer.from(key), value: Buffer.from(value) }, call),
-  );
-};
+/** What must be so for a write to take place. */
+export interface WriteConditions {
+  /** The key is still as it was read (0: not there), else `etcd.conflict`. */
+  readonly expectRevision?: string;
+  /** That lock's key is there, else `lock.lost`. */
+  readonly whileHeld?: LockKey;
+}
 
-/** Writes if the key is still as it was read (revision 0: not there). Throws `etcd.conflict` if not. */
-export const putIfUnchanged = async (
+/** Writes, in one transaction with its conditions. */
+export const put = async (
   members: Members,
   key: string,
   value: string,
-  expectRevision: string,
+  { expectRevision, whileHeld }: WriteConditions = {},
 ): Promise<void> => {
   const bytes = Buffer.from(key);
+  const lock = whileHeld && Buffer.from(whileHeld.key);
   let attempts = 0;
   const answer = await members.call(`write ${key}`, async (client, call) => {
     attempts += 1;
     return client.kv.txn(
       {
-        compare: [{ key: bytes, target: 'Mod', mod_revision: expectRevision, result: 'Equal' }],
+        compare: [
+          ...(expectRevision === undefined
+            ? []
+            : [{ key: bytes, target: 'Mod', mod_revision: expectRevision, result: 'Equal' } as const]),
+          ...(lock && whileHeld
+            ? [
+                {
+                  key: lock,
+                  target: 'Create',
+                  create_revision: whileHeld.createRevision,
+                  result: 'Equal',
+                } as const,
+              ]
+            : []),
+        ],
         success: [{ request_put: { key: bytes, value: Buffer.from(value) } }],
-        failure: [{ request_range: { key: bytes } }],
+        failure: [{ request_range: { key: bytes } }, ...(lock ? [{ request_range: { key: lock } }] : [])],
       },
       call,
     );
   });
   if (answer.succeeded) return;
+  const [found, held] = answer.responses.map((response) => response.response_range.kvs[0]);
+  if (whileHeld && held?.create_revision !== whileHeld.createRevision) {
+    throw new CertrollError(`${key} was not written: the lock of this run is gone from etcd`, {
+      code: 'lock.lost',
+      hint: 'Another run may be under way; see certroll lock show. Run again: it starts from what is there then.',
+    });
+  }
   // An earlier member may have written it and been cut off before it said so.
-  const found = answer.responses[0]?.response_range.kvs[0]?.value.toString();
-  if (attempts > 1 && found === value) return;
+  if (attempts > 1 && found?.value.toString() === value) return;
   throw new CertrollError(`${key} in etcd was changed by someone else meanwhile`, {
     code: 'etcd.conflict',
     hint: 'Run again: it starts from what is there now.',

@@ -6,8 +6,15 @@ export interface Store {
   readonly endpoints: readonly string[];
   /** All keys under the prefix, with values. */
   list(prefix: string): Promise<ReadonlyMap<string, StoredValue>>;
-  /** Writes; with `expectRevision` only when the key's mod revision is that (0: must not exist), else `etcd.conflict`. */
-  put(key: string, value: string, options?: { readonly expectRevision?: string }): Promise<void>;
+  /**
+   * Writes; with `expectRevision` only when the key's mod revision is that (0: must not exist), else `etcd.conflict`; with
+   * `whileHeld` only while that lock's key is in etcd, else `lock.lost`.
+   */
+  put(
+    key: string,
+    value: string,
+    options?: { readonly expectRevision?: string; readonly whileHeld?: LockKey },
+  ): Promise<void>;
   delete(key: string): Promise<void>;
   /** Fails when there is no quorum (a linearizable read does not come back). */
   checkQuorum(): Promise<void>;
@@ -59,10 +66,15 @@ export interface Mutex {
   acquire(): Promise<HeldLock>;
 }
 
-export interface HeldLock {
+/** A lock's own key in etcd; one of the same name that was made later is another. */
+export interface LockKey {
+  readonly key: string;
+  readonly createRevision: string;
+}
+
+export interface HeldLock extends LockKey {
   /** Aborted (with a `lock.lost` error as reason) as soon as the lock can no longer be counted on. */
   readonly signal: AbortSignal;
-  readonly key: string;
   /** Throws `lock.lost` when the own deadline has passed. No I/O. */
   assertHeld(): void;
   /** Milliseconds for which it can be counted on, whatever happens to this process now; 0 when it is lost. No I/O. */

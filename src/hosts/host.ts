@@ -51,7 +51,11 @@ export interface Host {
   sign(keyPath: string, data: Uint8Array, digest: 'sha256' | 'sha384'): Promise<Buffer>;
   /** Reads a private file. Only for moving a shared key from one host to another. */
   readSecret(path: string): Promise<Secret>;
-  /** Free bytes on the file system that holds `path`. */
+  /**
+   * The same host, for changes that may be made only for so many milliseconds from when they are sent: a command that
+   * arrives later, by the host's own clock, is not run there and fails with `lock.too-late`.
+   */
+  fenced(leftMs: () => number): Host;
   close(): Promise<void>;
 }
 

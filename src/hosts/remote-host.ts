@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { Secret } from '../core/secret.js';
 import { factsScript, parseFacts } from './facts.js';
+import { fence, isTooLate, tooLate } from './fence.js';
 import type {
   FactRequest,
   Host,
@@ -27,12 +28,27 @@ export class RemoteHost implements Host {
   readonly name: string;
   readonly #transport: Transport;
   readonly #sudo: boolean;
+  readonly #leftMs: (() => number) | undefined;
+  /** Shared by a host and its fenced selves: what was measured last counts for all. */
+  readonly #clock: { offsetMs: number | undefined };
 
   /** `sudo`: what the cluster file says; it is left out where the login user is root already. */
-  constructor(name: string, transport: Transport, options: { readonly sudo: boolean }) {
+  constructor(
+    name: string,
+    transport: Transport,
+    options: { readonly sudo: boolean },
+    fence?: { readonly leftMs: () => number; readonly clock: { offsetMs: number | undefined } },
+  ) {
     this.name = name;
     this.#transport = transport;
     this.#sudo = options.sudo;
+    this.#leftMs = fence?.leftMs;
+    this.#clock = fence?.clock ?? { offsetMs: undefined };
+  }
+
+  fenced(leftMs: () => number): Host {
+    const { name } = this;
+    return new RemoteHost(name, this.#transport, { sudo: this.#sudo }, { leftMs, clock: this.#clock });
   }
 
   address(): Promise<string> {
@@ -43,8 +59,9 @@ export class RemoteHost implements Host {
     const { user } = this.#transport.target;
     const isSudo = (options.sudo ?? this.#sudo) && user !== 'root';
     const { okCodes = [0], timeoutMs = DEFAULT_TIMEOUT_MS, stdin, signal } = options;
+    const words = options.readOnly === true ? argv : await this.#withFence(argv);
     const result = await this.#transport
-      .exec(isSudo ? underSudo(argv) : ['env', 'LC_ALL=C', ...argv], {
+      .exec(isSudo ? underSudo(words) : ['env', 'LC_ALL=C', ...words], {
         timeoutMs,
         ...(stdin === undefined ? {} : { stdin }),
         ...(signal === undefined ? {} : { signal }),
@@ -54,8 +71,16 @@ export class RemoteHost implements Host {
       });
     const denied = isSudo ? sudoFailure(this.name, user, result) : undefined;
     if (denied !== undefined) throw denied;
+    if (words !== argv && isTooLate(result)) throw tooLate(this.name);
     if (!okCodes.includes(result.exitCode)) throw commandFailed(this.name, argv, result);
     return result;
+  }
+
+  /** Puts before a command that it is too late for after the time that is left, by the host's own clock. */
+  async #withFence(argv: readonly string[]): Promise<readonly string[]> {
+    if (!this.#leftMs) return argv;
+    if (this.#clock.offsetMs === undefined) await this.readFacts({});
+    return fence(argv, Date.now() + this.#leftMs() + (this.#clock.offsetMs ?? 0));
   }
 
   async readFacts(request: FactRequest): Promise<HostFacts> {
@@ -70,7 +95,9 @@ export class RemoteHost implements Host {
     await this.#transport.connect();
     const sentAtMs = Date.now();
     const { stdout } = await this.run(['sh', '-s'], { stdin: factsScript(request), readOnly: true });
-    return parseFacts(this.name, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
+    const facts = parseFacts(this.name, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
+    this.#clock.offsetMs = facts.clockOffsetMs;
+    return facts;
   }
 
   async writeFile(path: string, content: string | Secret, options: WriteOptions = {}): Promise<void> {

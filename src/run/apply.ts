@@ -5,18 +5,21 @@ import { describeEntry, hostOfEntry, type Plan, type PlanEntry } from '../change
 import { CertrollError, messageOf } from '../core/errors.js';
 import type { HeldLock, Mutex } from '../etcd/store.js';
 import type { Emit } from './emit.js';
+import { fencedDoors } from './fenced-doors.js';
 import type { Journal } from './journal.js';
 
 export interface ApplyOptions {
   readonly plan: Plan;
   /** Everything but the lock, which comes and goes with the sections of the plan. */
-  readonly context: Omit<ApplyContext, 'lock' | 'progress'>;
+  readonly context: Omit<ApplyContext, 'lock' | 'progress' | 'signal'>;
+  /** The lock of the whole run. */
+  readonly runLock: HeldLock;
   readonly journal: Journal;
   readonly emit: Emit;
   readonly lockName: string;
   /**
    * The user's wish to stop: heeded between entries only. A change under way is finished, so that the lock is never given
-   * back while an apiserver is not ready again. (`context.signal` ends an entry at once: a lock was lost.)
+   * back while an apiserver is not ready again. (A lock that is lost ends an entry at once.)
    */
   readonly stop: AbortSignal;
   /** A mutex whose holder info gives the reason of a section. */
@@ -53,15 +56,18 @@ const applyEntry = async (
   const { journal, emit } = options;
   const host = hostOfEntry(entry);
   const what = { id: entry.id, text: describeEntry(entry), ...(host === undefined ? {} : { host }) };
-  const signal = lock ? AbortSignal.any([options.context.signal, lock.signal]) : options.context.signal;
+  const { runLock } = options;
+  const signal = lock ? AbortSignal.any([runLock.signal, lock.signal]) : runLock.signal;
   const context: ApplyContext = {
     ...options.context,
+    doors: fencedDoors(options.context.doors, runLock, lock),
     lock,
     signal,
     progress: (text, on) =>
       emit({ type: 'progress', id: entry.id, text, ...(on === undefined ? {} : { host: on }) }),
   };
   signal.throwIfAborted();
+  runLock.assertHeld();
   options.stop.throwIfAborted();
   await journal.write({ type: 'start', ...what });
   emit({ type: 'entry', state: 'started', ...what });

@@ -141,6 +141,7 @@ const applyAndVerify = async (
     journal,
     emit: options.emit,
     lockName: options.lock.name,
+    runLock,
     stop: options.signal,
     mutex: (reason) => mutexOf(options, options.lock.name, reason),
     context: {
@@ -148,7 +149,6 @@ const applyAndVerify = async (
       settings: options.settings,
       keys,
       cluster: options.cluster,
-      signal: runLock.signal,
       now: options.now,
       timers: options.timers,
     },

@@ -29,10 +29,12 @@ const found = (world: World, name: string, site: Site): NextKey | undefined => {
   return { host: name, key: staged, where: 'staged' };
 };
 
-/** A staged key that was in use before must not come back as a new one. */
+/** A staged key that was in use before must not come back as a new one; one of this rotation may be about to be used. */
 const spent = (world: World, key: KeyRef): boolean => {
-  const state = world.keys.get(key)?.state;
-  return state === 'promoted' || state === 'soaking' || state === 'retired';
+  const record = world.keys.get(key);
+  if (record?.state === 'promoted')
+    return world.rotation?.state !== 'open' || record.rotation !== world.rotation.id;
+  return record?.state === 'soaking' || record?.state === 'retired';
 };
 
 /** The next key of every host of the step, in order. Shared mode: the same key for all. */

@@ -3,7 +3,7 @@ import type { Draft } from '../../changes/plan.js';
 import { hostOf, isStale, type ServiceName } from '../../trust/world.js';
 import type { Site, Step } from '../step.js';
 import { layoutOf } from './layout.js';
-import { issuedKeys, nextKeys, type NextKey } from './next-key.js';
+import { issuedKeys, type NextKey } from './next-key.js';
 import { isAtLeast, recordOf } from './publish.js';
 
 /** Restarts a service of a host that has not loaded what its files hold now; false when it has. */
@@ -29,11 +29,9 @@ const promoteOn = (draft: Draft, next: NextKey, site: Site): void => {
   }
   // The apiserver first: the controller-manager talks to it when it starts.
   const restarted = restartIfStale(draft, next.host, 'kube-apiserver', section);
-  // A run that was stopped between the restart and this gate has not seen it hold; only the record says so.
-  if (restarted || !isAtLeast(draft.world, next.key, 'promoted')) {
-    const gate = { kind: 'signs-with', host: next.host, service: 'kube-apiserver', key: next.key } as const;
-    draft.gate(gate, restarted ? section : undefined);
-  }
+  // Also where nothing is restarted: a run that was stopped between the restart and this gate has not seen it hold.
+  const gate = { kind: 'signs-with', host: next.host, service: 'kube-apiserver', key: next.key } as const;
+  draft.gate(gate, restarted ? section : undefined);
   restartIfStale(draft, next.host, 'kube-controller-manager', section);
 };
 
@@ -45,15 +43,18 @@ export const promote: Step<Record<string, never>> = {
   outputs: [],
 
   plan(draft, _given, site) {
-    for (const next of issuedKeys(draft.world, site)) promoteOn(draft, next, site);
-    const keys = [...new Set(nextKeys(draft.world, site).map((next) => next.key))];
-    const fresh = keys.filter((key) => !isAtLeast(draft.world, key, 'promoted'));
+    const keys = issuedKeys(draft.world, site);
+    const fresh = [...new Set(keys.map((next) => next.key))].filter(
+      (key) => !isAtLeast(draft.world, key, 'promoted'),
+    );
+    // On record before the first of them can sign anything: whatever happens to this run, its tokens are not forgotten.
     if (fresh.length > 0) {
       draft.change({
         kind: 'put-records',
         records: fresh.flatMap((key) => recordOf(draft.world, key, 'promoted')),
       });
     }
+    for (const next of keys) promoteOn(draft, next, site);
     return {};
   },
 };

@@ -61,12 +61,16 @@ const withSchema = z.strictObject({
 });
 
 /**
- * Records of keys that certroll finds and did not issue. One that nothing signs with has signed some time before it was
+ * Records of keys that certroll finds and did not expect to sign. One that nothing signs with has signed some time before it was
  * found; it soaks from now on.
  */
 const foundKeys = (world: World): PutRecords['records'] => {
   const signing = signingNow(world);
-  const unknown = [...liveKeys(world)].filter((key) => !world.keys.has(key));
+  const unknown = [...liveKeys(world)].filter((key) => {
+    const state = world.keys.get(key)?.state;
+    // One that was put back by hand signs again, whatever its record says.
+    return state === undefined || ((state === 'soaking' || state === 'retired') && signing.has(key));
+  });
   return unknown.map((key) => {
     const signers = signing.get(key);
     return signers

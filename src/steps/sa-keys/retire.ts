@@ -5,7 +5,7 @@ import { legacyTokensOf, tokensEnd } from '../../trust/live.js';
 import type { KeyRecord, World } from '../../trust/world.js';
 import { refuse } from '../refuse.js';
 import type { Step } from '../step.js';
-import { recordOf } from './publish.js';
+import { recordOf, signingNow } from './publish.js';
 
 const withSchema = z.strictObject({
   wait: z
@@ -40,7 +40,11 @@ export const retire: Step<z.output<typeof withSchema>> = {
   observes: ['legacy-tokens'],
 
   plan(draft, given) {
-    const soaking = [...draft.world.keys.values()].filter(({ state }) => state === 'soaking');
+    const signing = signingNow(draft.world);
+    // One that signs again, by somebody's hand, soaks only on record.
+    const soaking = [...draft.world.keys.values()].filter(
+      ({ key, state }) => state === 'soaking' && !signing.has(key),
+    );
     if (soaking.length > 0 && draft.world.legacyTokens === undefined) {
       throw refuse(
         draft.world.cluster,

@@ -77,6 +77,25 @@ const signAgain = (draft: Draft, name: string, site: Site): void => {
   );
 };
 
+/**
+ * Before anything else: what signs is on record as signing, so that its tokens are not forgotten when it signs no more; and
+ * the rotation is closed, so that no run goes on with it should this one be stopped.
+ */
+const close = (draft: Draft): void => {
+  const { world } = draft;
+  const signing = [...signingNow(world).keys()].filter((key) => {
+    const state = world.keys.get(key)?.state;
+    return state !== undefined && state !== 'promoted';
+  });
+  const open = world.rotation?.state === 'open' ? world.rotation.id : undefined;
+  if (signing.length === 0 && open === undefined) return;
+  draft.change({
+    kind: 'put-records',
+    records: signing.flatMap((key) => recordOf(world, key, 'promoted')),
+    ...(open !== undefined && { rotation: { id: open, state: 'done' as const } }),
+  });
+};
+
 /** What waits to be installed does so no more. */
 const unstage = (draft: Draft, name: string, site: Site): void => {
   const { stagedKey, stagedCertificate } = layoutOf(hostOf(draft.world, name), site);
@@ -96,13 +115,7 @@ const settle = (draft: Draft): void => {
       ? recordOf(world, key, 'retired')
       : [];
   });
-  const open = world.rotation?.state === 'open' ? world.rotation.id : undefined;
-  if (records.length === 0 && open === undefined) return;
-  draft.change({
-    kind: 'put-records',
-    records,
-    ...(open !== undefined && { rotation: { id: open, state: 'done' as const } }),
-  });
+  if (records.length > 0) draft.change({ kind: 'put-records', records });
 };
 
 /**
@@ -117,6 +130,7 @@ export const rollBack = (draft: Draft, before: Before, site: Site): void => {
     return key === undefined ? [] : [{ name, key, where: whereIs(draft.world, name, key, site) }];
   });
   const back = wanted.filter(({ where }) => where === 'previous').reverse();
+  close(draft);
   const needed = [...wanted.map(({ key }) => key), ...trustAgain(draft, before)];
   if (isMissing(draft.world, needed)) {
     publish.plan(draft, { next: false }, site);
@@ -130,6 +144,14 @@ export const rollBack = (draft: Draft, before: Before, site: Site): void => {
         host: name,
         path: layoutOf(hostOf(draft.world, name), site).signingFile + PREVIOUS,
       })),
+    });
+  }
+  // As on the way there: on record before the first of them can sign.
+  const again = back.map(({ key }) => key).filter((key) => draft.world.keys.get(key)?.state !== 'promoted');
+  if (again.length > 0) {
+    draft.change({
+      kind: 'put-records',
+      records: again.flatMap((key) => recordOf(draft.world, key, 'promoted')),
     });
   }
   for (const { name, key } of [...wanted].reverse()) {

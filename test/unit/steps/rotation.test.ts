@@ -125,7 +125,7 @@ describe('the proof', () => {
     expect(proof).toMatchObject({
       holds: false,
       refusal: {
-        change: expect.stringContaining('install /etc/kubernetes/pki/sa.key.certroll-next') as string,
+        change: 'record in etcd: next keys of cp[1-3] as promoted',
         remedy: expect.stringContaining('first') as string,
       },
     });
