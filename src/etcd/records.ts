@@ -23,6 +23,12 @@ export interface WriteConditions {
   readonly whileHeld?: LockKey;
 }
 
+const unchanged = (key: Buffer, revision: string) =>
+  ({ key, target: 'Mod', mod_revision: revision, result: 'Equal' }) as const;
+
+const present = (key: Buffer, revision: string) =>
+  ({ key, target: 'Create', create_revision: revision, result: 'Equal' }) as const;
+
 /** Writes, in one transaction with its conditions. */
 export const put = async (
   members: Members,
@@ -31,36 +37,25 @@ export const put = async (
   { expectRevision, whileHeld }: WriteConditions = {},
 ): Promise<void> => {
   const bytes = Buffer.from(key);
-  const lock = whileHeld && Buffer.from(whileHeld.key);
+  const lock = whileHeld && { key: Buffer.from(whileHeld.key), revision: whileHeld.createRevision };
   let attempts = 0;
   const answer = await members.call(`write ${key}`, async (client, call) => {
     attempts += 1;
     return client.kv.txn(
       {
         compare: [
-          ...(expectRevision === undefined
-            ? []
-            : [{ key: bytes, target: 'Mod', mod_revision: expectRevision, result: 'Equal' } as const]),
-          ...(lock && whileHeld
-            ? [
-                {
-                  key: lock,
-                  target: 'Create',
-                  create_revision: whileHeld.createRevision,
-                  result: 'Equal',
-                } as const,
-              ]
-            : []),
+          ...(expectRevision === undefined ? [] : [unchanged(bytes, expectRevision)]),
+          ...(lock ? [present(lock.key, lock.revision)] : []),
         ],
         success: [{ request_put: { key: bytes, value: Buffer.from(value) } }],
-        failure: [{ request_range: { key: bytes } }, ...(lock ? [{ request_range: { key: lock } }] : [])],
+        failure: [{ request_range: { key: bytes } }, ...(lock ? [{ request_range: { key: lock.key } }] : [])],
       },
       call,
     );
   });
   if (answer.succeeded) return;
   const [found, held] = answer.responses.map((response) => response.response_range.kvs[0]);
-  if (whileHeld && held?.create_revision !== whileHeld.createRevision) {
+  if (lock && held?.create_revision !== lock.revision) {
     throw new CertrollError(`${key} was not written: the lock of this run is gone from etcd`, {
       code: 'lock.lost',
       hint: 'Another run may be under way; see certroll lock show. Run again: it starts from what is there then.',

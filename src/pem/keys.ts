@@ -106,6 +106,7 @@ export const readVerificationKeys = (text: string): VerificationKeys => {
       if (block.type !== 'EC PARAMETERS')
         problems.push({
           line: block.line,
+          block: block.number,
           text: `this ${block.type} gives the apiserver no verification key`,
         });
       continue;

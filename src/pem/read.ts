@@ -7,11 +7,15 @@ export interface PemBlock {
   readonly bytes: Buffer;
   /** 1-based line of the BEGIN marker. */
   readonly line: number;
+  /** 1-based number of its BEGIN marker among all of the file. */
+  readonly number: number;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface PemProblem {
   readonly line: number;
+  /** 1-based number of the BEGIN marker that it is about; 0: about the file as a whole. */
+  readonly block: number;
   readonly text: string;
 }
 
@@ -41,7 +45,7 @@ interface Attempt {
 }
 
 /** Reads the block whose BEGIN marker is on line `start`. */
-const readBlock = (lines: readonly string[], start: number): Attempt => {
+const readBlock = (lines: readonly string[], start: number, number: number): Attempt => {
   const first = trimLine(lines[start] ?? '');
   const next = start + 1;
   if (!first.endsWith(DASHES) || first.length < BEGIN.length + DASHES.length) {
@@ -75,7 +79,7 @@ const readBlock = (lines: readonly string[], start: number): Attempt => {
       .replace(/[\r\n \t]/g, ''),
   );
   if (bytes === undefined) return { problem: `the base64 of this ${type} is damaged`, next };
-  return { block: { type, bytes, line: start + 1, headers }, next: end + 1 };
+  return { block: { type, bytes, line: start + 1, number, headers }, next: end + 1 };
 };
 
 /** Splits PEM text into the blocks its consumer would get, and the blocks it would silently lose. */
@@ -83,22 +87,34 @@ export const readPem = (text: string): PemContent => {
   const lines = text.split('\n');
   const blocks: PemBlock[] = [];
   const problems: PemProblem[] = [];
+  // Every marker counts, also those that are no block of their own: people count what they see.
+  const markersUpTo = lines.map(
+    (
+      (sum) => (line: string) =>
+        (sum += line.split(BEGIN).length - 1)
+    )(0),
+  );
   for (let at = 0; at < lines.length;) {
     const line = lines[at] ?? '';
+    const number = (markersUpTo[at - 1] ?? 0) + 1;
     if (!line.startsWith(BEGIN)) {
       if (line.includes(BEGIN)) {
         const why = line.startsWith('\uFEFF')
           ? 'a byte order mark stands before BEGIN'
           : 'BEGIN is not at the start of its line';
-        problems.push({ line: at + 1, text: why });
+        problems.push({ line: at + 1, block: number, text: why });
       }
       at += 1;
       continue;
     }
-    const attempt = readBlock(lines, at);
+    const attempt = readBlock(lines, at, number);
     if (attempt.block) blocks.push(attempt.block);
-    if (attempt.problem !== undefined) problems.push({ line: at + 1, text: attempt.problem });
+    if (attempt.problem !== undefined) problems.push({ line: at + 1, block: number, text: attempt.problem });
     at = attempt.next;
   }
   return { blocks, problems };
 };
+
+/** A problem with the place it is at, for people: block by number of its BEGIN marker, and line. */
+export const describeProblem = ({ block, line, text }: PemProblem): string =>
+  block === 0 ? text : `block ${block}, line ${line}: ${text}`;

@@ -71,8 +71,8 @@ const read = async (path: string, id: string): Promise<PastRun | undefined> => {
 export const pastRuns = async (stateDir: string, cluster: string): Promise<readonly PastRun[]> => {
   const folder = join(stateDir, cluster);
   try {
-    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
+    const names = await readdir(folder).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
     });
     const journals = names

@@ -3,6 +3,7 @@ import { readRegistry } from '../changes/registry.js';
 import { CertrollError } from '../core/errors.js';
 import { canonicalPem, kidOf, readVerificationKeys } from '../pem/keys.js';
 import { PREVIOUS, STAGED } from '../changes/file-names.js';
+import { describeProblem } from '../pem/read.js';
 import type { FileFact, HostFacts, ServiceFact, ServiceSpec } from '../hosts/host.js';
 import {
   parseApiserverFlags,
@@ -204,7 +205,7 @@ const fileState = (
   return {
     verificationKeys: keys.map((key) => key.kid),
     ...(certificate && { certificate }),
-    problems: problems.map((problem) => `line ${problem.line}: ${problem.text}`),
+    problems: problems.map(describeProblem),
   };
 };
 

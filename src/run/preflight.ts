@@ -3,6 +3,7 @@ import type { Doors } from '../changes/change.js';
 import { changesOf, type Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import type { Observation } from './observe.js';
+import { checkStartable } from './startable.js';
 
 export interface PreflightLimits {
   readonly clockSkewMs: number;
@@ -49,7 +50,7 @@ const checkHosts = async (
   );
 };
 
-/** What must be so before the first change: clocks, disk space, an issuer that can issue, etcd with a quorum, ready apiservers. */
+/** What must be so before the first change: clocks, disk space, services that could start again, an issuer that can issue, etcd with a quorum, ready apiservers. */
 export const preflight = async (
   plan: Plan,
   doors: Doors,
@@ -59,6 +60,7 @@ export const preflight = async (
 ): Promise<void> => {
   if (plan.entries.length === 0) return;
   await checkHosts(plan, doors, observation, limits);
+  await checkStartable(plan, doors);
   await doors.store.checkQuorum();
   const certifies = changesOf(plan).some(
     (change) => change.kind === 'write-file' && change.content.type === 'certificate',

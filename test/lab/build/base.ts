@@ -18,6 +18,7 @@ const PACKAGES = [
   'procps',
   'haproxy',
   'golang-cfssl',
+  'libfaketime',
 ];
 
 /**

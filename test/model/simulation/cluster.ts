@@ -2,7 +2,8 @@ import { CertrollError } from '../../../src/core/errors.js';
 import { readVerificationKeys } from '../../../src/pem/keys.js';
 import type { ServiceName } from '../../../src/trust/world.js';
 import type { SimKey } from './keys.js';
-import { Actor, Random, Scheduler } from './scheduler.js';
+import type { Actor, Random} from './scheduler.js';
+import { Scheduler } from './scheduler.js';
 
 export const PKI = {
   key: '/pki/sa.key',

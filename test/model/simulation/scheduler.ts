@@ -76,7 +76,7 @@ export class Scheduler {
   async run(actors: readonly (readonly [Actor, () => Promise<void>])[]): Promise<void> {
     let failure: { readonly error: unknown } | undefined;
     this.#alive = actors.length;
-    for (const [actor, act] of actors) {
+    for (const [, act] of actors) {
       act().then(
         () => (this.#alive -= 1),
         (error: unknown) => {
@@ -84,7 +84,6 @@ export class Scheduler {
           this.#alive -= 1;
         },
       );
-      void actor;
     }
     const dead = new Set<Actor>();
     while (this.#alive > 0 && !failure) {
