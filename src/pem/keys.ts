@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { memo } from '../core/memo.js';
 import { readPem, type PemBlock, type PemProblem } from './read.js';
 
 /** A public key that verifies service-account tokens. */
@@ -20,13 +21,28 @@ export interface VerificationKeys {
  * Source: kubernetes pkg/serviceaccount/jwt.go, keyIDFromPublicKey; measured on 1.20 and 1.34.
  */
 export const kidOf = (key: KeyObject | string): string =>
+  isPublicPem(key) ? kidOfPem(key) : computeKid(key);
+
+/** The canonical PEM form of a public key (PKIX). */
+export const canonicalPem = (key: KeyObject | string): string =>
+  isPublicPem(key) ? canonicalOfPem(key) : computeCanonical(key);
+
+/** Keys of one cluster, a few times over: the same ones are asked for again and again while a plan is drawn up. */
+const REMEMBERED = 500;
+
+const isPublicPem = (key: KeyObject | string): key is string =>
+  typeof key === 'string' && key.startsWith('-----BEGIN PUBLIC KEY-----');
+
+const computeKid = (key: KeyObject | string): string =>
   createHash('sha256')
     .update(asPublic(key).export({ format: 'der', type: 'spki' }))
     .digest('base64url');
 
-/** The canonical PEM form of a public key (PKIX). */
-export const canonicalPem = (key: KeyObject | string): string =>
+const computeCanonical = (key: KeyObject | string): string =>
   asPublic(key).export({ format: 'pem', type: 'spki' }) as string;
+
+const kidOfPem = memo(REMEMBERED, computeKid);
+const canonicalOfPem = memo(REMEMBERED, computeCanonical);
 
 const asPublic = (key: KeyObject | string): KeyObject =>
   typeof key === 'string' || key.type === 'private' ? createPublicKey(key) : key;
@@ -96,7 +112,10 @@ const keyOfBlock = (block: PemBlock): { key: KeyObject; certificate?: X509Certif
 };
 
 /** What a `--service-account-key-file` with this text gives its apiserver, and what it would silently lose. */
-export const readVerificationKeys = (text: string): VerificationKeys => {
+export const readVerificationKeys = (text: string): VerificationKeys =>
+  text.includes('PRIVATE KEY') ? parseVerificationKeys(text) : parseRemembered(text);
+
+const parseVerificationKeys = (text: string): VerificationKeys => {
   const content = readPem(text);
   const keys: VerificationKey[] = [];
   const problems: PemProblem[] = [...content.problems];
@@ -129,6 +148,8 @@ export const readVerificationKeys = (text: string): VerificationKeys => {
   }
   return { keys, problems };
 };
+
+const parseRemembered = memo(REMEMBERED, parseVerificationKeys);
 
 /**
  * A bundle of public keys as certroll writes it: every key re-encoded as PKIX, one block each, a comment with the

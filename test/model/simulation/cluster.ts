@@ -2,7 +2,7 @@ import { CertrollError } from '../../../src/core/errors.js';
 import { readVerificationKeys } from '../../../src/pem/keys.js';
 import type { ServiceName } from '../../../src/trust/world.js';
 import type { SimKey } from './keys.js';
-import type { Actor, Random} from './scheduler.js';
+import type { Actor, Random } from './scheduler.js';
 import { Scheduler } from './scheduler.js';
 
 export const PKI = {
@@ -14,6 +14,8 @@ export const PKI = {
 /** Virtual milliseconds. */
 export const TOKEN_LIFE_MS = 7_200_000;
 const RESTART_MS = 4000;
+/** A history has some hundreds to some thousands. */
+const MOST_STEPS = 50_000;
 export const TTL_S = 30;
 /** The lock that restarts are made under. */
 export const LOCK = 'apiserver-restart';
@@ -228,6 +230,7 @@ export class SimCluster {
 
   #tick(): void {
     this.steps += 1;
+    if (this.steps > MOST_STEPS) throw new Violation(`it does not come to an end in ${MOST_STEPS} steps`);
     this.#keepLeases();
     if (this.random.chance(0.02)) {
       // A process crashes and its service manager starts it again: nobody asks a lock for that.

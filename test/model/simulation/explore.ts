@@ -115,7 +115,12 @@ export class Exploration {
     const bastions = this.#random.chance(0.2) ? 2 : 1;
     for (let at = 0; at < bastions; at += 1) {
       const actor = new Actor(`certroll ${at + 1}`);
-      actors.push([actor, async () => void (await this.#perform(actor, this.#job(), this.#faults()))]);
+      actors.push([
+        actor,
+        async () => {
+          await this.#perform(actor, this.#job(), this.#faults());
+        },
+      ]);
     }
     if (this.planted.faults || this.#random.chance(0.5)) {
       const actor = new Actor('etcdctl lock');
@@ -158,6 +163,7 @@ export class Exploration {
   /** One run of certroll. Undefined when it ended with an error of its own kind: anything else is a defect. */
   async #perform(actor: Actor, job: Job, faults: Faults): Promise<RunResult | undefined> {
     this.#runs += 1;
+    this.#last = undefined;
     const sim = new SimDoors(this.#cluster, actor, faults);
     const open = sim.doors();
     const doors = { ...open, store: this.planted.store?.(open.store) ?? open.store };

@@ -56,7 +56,6 @@ interface Waiting {
 export class Scheduler {
   now: number;
   #waiting: Waiting[] = [];
-  #alive = 0;
 
   constructor(
     readonly random: Random,
@@ -75,26 +74,21 @@ export class Scheduler {
   /** Runs actors until each has ended or was killed. Rejects with what an actor rejects with. */
   async run(actors: readonly (readonly [Actor, () => Promise<void>])[]): Promise<void> {
     let failure: { readonly error: unknown } | undefined;
-    this.#alive = actors.length;
-    for (const [, act] of actors) {
+    const going = new Set(actors.map(([actor]) => actor));
+    for (const [actor, act] of actors) {
       act().then(
-        () => (this.#alive -= 1),
+        () => going.delete(actor),
         (error: unknown) => {
           failure ??= { error };
-          this.#alive -= 1;
+          going.delete(actor);
         },
       );
     }
-    const dead = new Set<Actor>();
-    while (this.#alive > 0 && !failure) {
+    while (going.size > 0 && !failure) {
       // All that can happen without a turn happens first.
       await new Promise((resolve) => setImmediate(resolve));
       this.#waiting = this.#waiting.filter(({ actor }) => !actor.isDead);
-      for (const [actor] of actors) {
-        if (!actor.isDead || dead.has(actor)) continue;
-        dead.add(actor);
-        this.#alive -= 1;
-      }
+      for (const actor of [...going]) if (actor.isDead) going.delete(actor);
       this.#advance();
       const ready = this.#waiting.filter(({ actor }) => !actor.isStopped(this.now));
       if (ready.length === 0) continue;
