@@ -7,7 +7,7 @@ import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { realTimers } from '../core/poll.js';
 import { applySettings } from '../run/doors.js';
-import { openJournal } from '../run/journal.js';
+import { checkJournal, openJournal } from '../run/journal.js';
 import type { Observation } from '../run/observe.js';
 import { proveAll } from '../run/prove-all.js';
 import { run } from '../run/run.js';
@@ -104,6 +104,10 @@ export const perform = async (
           ttl: Math.ceil(parseDuration(cluster.lock.ttl) / 1000),
           waitMs: parseDuration(cluster.lock.wait),
         },
+        // A job that only reports has no journal.
+        ...(!job.reportsOnly && {
+          checkJournal: async () => checkJournal(stateDirOf(flags), cluster.name, id),
+        }),
         openJournal: async () => openJournal(stateDirOf(flags), cluster.name, id, () => new Date()),
         prove: proveAll,
         timers: realTimers,

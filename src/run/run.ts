@@ -30,6 +30,8 @@ export interface RunOptions {
   readonly settings: ApplySettings;
   readonly limits: PreflightLimits;
   readonly lock: { readonly name: string; readonly ttl: number; readonly waitMs: number };
+  /** Sees, before anything else, that the journal can be written; a dry run has none. */
+  readonly checkJournal?: () => Promise<void>;
   readonly openJournal: () => Promise<Journal>;
   /** Proves a plan on the world it was drawn up on; throws when it does not hold. */
   readonly prove: (plan: Plan, world: World) => void;
@@ -218,6 +220,7 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
       journal: undefined,
     };
   }
+  await options.checkJournal?.();
   const runLock = await mutexOf(
     options,
     runLockName(options.settings.registryPrefix, options.cluster),

@@ -222,4 +222,57 @@ describe.each(['dash', 'bash'] as const)('files of a host whose sh is %s', (shel
       expect(await failure(host.removeFile(wrong))).toMatchObject({ code: 'usage.path' });
     }
   });
+
+  describe('put back', () => {
+    const previous = (name: string): string => `${name}.certroll-previous`;
+
+    it('are what they were before their last change, and what replaced them is kept aside', async () => {
+      put('key', 'old', 0o640);
+      put('key.next', 'new');
+      await host.installFiles([{ from: path('key.next'), to: path('key') }], { keepPrevious: true });
+      await host.restoreFiles([{ path: path('key'), aside: path('key.next') }]);
+      expect([read('key'), read('key.next'), modeOf('key')]).toEqual(['old', 'new', 0o640]);
+      expect(readdirSync(dir).sort()).toEqual(['key', 'key.next']);
+    });
+
+    it('change places with what they were when that is asked for, and back again', async () => {
+      put('key', 'new');
+      put(previous('key'), 'old');
+      const swap = [{ path: path('key'), aside: path(previous('key')) }];
+      await host.restoreFiles(swap);
+      expect([read('key'), read(previous('key'))]).toEqual(['old', 'new']);
+      await host.restoreFiles(swap);
+      expect([read('key'), read(previous('key'))]).toEqual(['new', 'old']);
+      expect(readdirSync(dir).sort()).toEqual(['key', previous('key')]);
+    });
+
+    it('stay as they are when one of them has no predecessor', async () => {
+      put('key', 'new');
+      put(previous('key'), 'old');
+      put('crt', 'new');
+      const error = await failure(host.restoreFiles([{ path: path('key') }, { path: path('crt') }]));
+      expect(error).toMatchObject({ code: 'host.write' });
+      expect([read('key'), read('crt')]).toEqual(['new', 'new']);
+    });
+  });
+
+  describe('behind a fence', () => {
+    it('are changed while there is time', async () => {
+      await host.fenced(() => 5000).writeFile(path('a'), 'x');
+      expect(read('a')).toBe('x');
+    });
+
+    it.each([0, -60_000])('are left alone, by the host itself, when %i ms are left', async (left) => {
+      const late = host.fenced(() => left);
+      for (const change of [
+        async () => late.writeFile(path('a'), 'x'),
+        async () => late.generateKey(path('k'), 'ecdsa-p256'),
+        async () => late.run(['touch', path('b')]),
+      ])
+        expect(await failure(change())).toMatchObject({ code: 'lock.too-late', host: 'cp1' });
+      expect(readdirSync(dir)).toEqual([]);
+      // Reading is allowed at any time.
+      expect((await late.readFacts({ publicFiles: [path('a')] })).files.get(path('a'))?.exists).toBe(false);
+    });
+  });
 });
