@@ -88,6 +88,7 @@ export interface PutRecords {
     readonly rotation?: string;
     /** Kept once it is known; a key that comes to soak gets the time of the change. */
     readonly lastSigned?: Date;
+    readonly lifeMs?: number;
   }[];
   readonly rotation?: { readonly id: string; readonly state: 'open' | 'done' };
 }

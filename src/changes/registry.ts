@@ -16,6 +16,7 @@ const recordSchema = z.object({
   rotation: z.string().optional(),
   since: z.iso.datetime(),
   lastSigned: z.iso.datetime().optional(),
+  lifeMs: z.number().nonnegative().optional(),
 });
 
 const rotationSchema = z.object({
@@ -67,6 +68,7 @@ export const readRegistry = async (store: Store, prefix: string, cluster: string
         rotation: found.rotation,
         since: new Date(found.since),
         ...(found.lastSigned !== undefined && { lastSigned: new Date(found.lastSigned) }),
+        ...(found.lifeMs !== undefined && { lifeMs: found.lifeMs }),
       });
     } else if (key === rotationKey(prefix, cluster)) {
       const found = parse(rotationSchema, key, value);
@@ -85,6 +87,7 @@ export const encodeRecord = (record: KeyRecord, kid: string, publicKey: string):
     ...(record.rotation === undefined ? {} : { rotation: record.rotation }),
     since: record.since.toISOString(),
     ...(record.lastSigned && { lastSigned: record.lastSigned.toISOString() }),
+    ...(record.lifeMs !== undefined && { lifeMs: record.lifeMs }),
   } satisfies z.input<typeof recordSchema>);
 
 export const encodeRotation = (rotation: Rotation): string =>

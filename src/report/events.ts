@@ -14,7 +14,7 @@ export type RunEvent = { readonly at: Date } & (
   | {
       readonly type: 'entry';
       readonly id: string;
-      readonly state: 'started' | 'done' | 'failed';
+      readonly state: 'started' | 'done' | 'failed' | 'waiting';
       readonly host?: string;
       readonly text: string;
       readonly detail?: string;

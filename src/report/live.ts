@@ -124,7 +124,12 @@ class LiveView implements Reporter {
     }
     this.#doing.delete(host ?? 'cluster');
     if (state === 'done') this.#finished += 1;
-    const sign = state === 'done' ? this.#chalk.green(this.#signs.done) : this.#chalk.red(this.#signs.failed);
+    const sign =
+      state === 'done'
+        ? this.#chalk.green(this.#signs.done)
+        : state === 'waiting'
+          ? this.#chalk.yellow(this.#signs.note)
+          : this.#chalk.red(this.#signs.failed);
     const place = this.#total > 0 ? this.#chalk.dim(` ${id}/${this.#total}`) : '';
     this.#keep(`${sign}${place}`, host === undefined ? event.text : `${host}: ${event.text}`);
   }

@@ -2,7 +2,7 @@ import type { ApplyContext } from '../changes/change.js';
 import { checkGate } from '../changes/gate.js';
 import { applyChange } from '../changes/index.js';
 import { describeEntry, hostOfEntry, type Plan, type PlanEntry } from '../changes/plan.js';
-import { CertrollError, messageOf } from '../core/errors.js';
+import { CertrollError, EXIT, messageOf } from '../core/errors.js';
 import type { HeldLock, Mutex } from '../etcd/store.js';
 import type { Emit } from './emit.js';
 import { fencedDoors } from './fenced-doors.js';
@@ -76,8 +76,9 @@ const applyEntry = async (
     else await checkGate(entry.gate, context);
   } catch (thrown) {
     const code = thrown instanceof CertrollError ? thrown.code : 'defect';
-    await journal.write({ type: 'failed', ...what, code, error: messageOf(thrown) });
-    emit({ type: 'entry', state: 'failed', ...what, detail: messageOf(thrown) });
+    const state = thrown instanceof CertrollError && thrown.exit === EXIT.waiting ? 'waiting' : 'failed';
+    await journal.write({ type: state, ...what, code, error: messageOf(thrown) });
+    emit({ type: 'entry', state, ...what, detail: messageOf(thrown) });
     throw thrown;
   }
   await journal.write({ type: 'done', ...what });

@@ -18,7 +18,7 @@ const line = z.discriminatedUnion('type', [
     signs: z.record(z.string(), z.string()),
     keys: z.record(z.string(), z.enum(KEY_STATES)),
   }),
-  z.object({ type: z.literal('done'), at: z.string() }),
+  z.object({ type: z.literal('done'), at: z.string(), text: z.string() }),
   z.object({ type: z.literal('end'), at: z.string(), outcome: z.string(), code: z.string().optional() }),
 ]);
 
@@ -35,6 +35,8 @@ export interface PastRun {
   readonly outcome: string;
   /** Entries that were carried out. */
   readonly done: number;
+  /** Whether it put another key in the place of one that signs. */
+  readonly changedSigners: boolean;
   /** What it found when it began; undefined when it came to no change. */
   readonly before: Before | undefined;
 }
@@ -53,6 +55,7 @@ const read = async (path: string, id: string): Promise<PastRun | undefined> => {
   const run = lines.find((each) => each.type === 'run');
   if (!run) return undefined;
   const end = lines.find((each) => each.type === 'end');
+  const done = lines.filter((each) => each.type === 'done');
   const before = lines.find((each) => each.type === 'before');
   return {
     id,
@@ -62,7 +65,8 @@ const read = async (path: string, id: string): Promise<PastRun | undefined> => {
     reason: run.reason,
     startedAt: run.at,
     outcome: end ? [end.outcome, end.code].filter(Boolean).join(': ') : 'cut off',
-    done: lines.filter((each) => each.type === 'done').length,
+    done: done.length,
+    changedSigners: done.some(({ text }) => /^(install|put) \//.test(text)),
     before: before && { signs: before.signs, keys: before.keys },
   };
 };
@@ -92,9 +96,12 @@ export const pastRuns = async (stateDir: string, cluster: string): Promise<reado
   }
 };
 
-/** The run of that id, of a beginning of it that only one has, or `last`. Throws `history.unknown` (exit 2). */
+/** The run of that id, of a beginning of it that only one has, or `last`: the last that changed who signs. Throws `history.unknown` (exit 2). */
 export const findRun = (runs: readonly PastRun[], id: string, where: string): PastRun => {
-  const found = id === 'last' ? runs.slice(0, 1) : runs.filter((run) => run.id.startsWith(id));
+  const found =
+    id === 'last'
+      ? runs.filter(({ changedSigners }) => changedSigners).slice(0, 1)
+      : runs.filter((run) => run.id.startsWith(id));
   const [only, another] = found;
   if (only && !another) return only;
   throw new CertrollError(another ? `several runs begin with '${id}'` : `no run '${id}' in ${where}`, {

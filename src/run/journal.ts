@@ -4,7 +4,7 @@ import { CertrollError, messageOf } from '../core/errors.js';
 
 /** One line of a journal. Never holds a secret: a change knows keys by kid only. */
 export interface JournalLine {
-  readonly type: 'run' | 'before' | 'plan' | 'start' | 'done' | 'failed' | 'bind' | 'end';
+  readonly type: 'run' | 'before' | 'plan' | 'start' | 'done' | 'failed' | 'waiting' | 'bind' | 'end';
   readonly [field: string]: unknown;
 }
 

@@ -6,10 +6,14 @@ export const lastSigned = (record: KeyRecord): Date | undefined => {
   return record.state === 'retired' ? record.lastSigned : undefined;
 };
 
-/** When the last token signed with such a key has run out: the longest life a token may have, counted from then. */
+/**
+ * When the last token signed with such a key has run out: the longest life a token may have, counted from then. For a
+ * retired key that is the life of when it was retired; a record that somebody else wrote has none, and gets today's.
+ */
 export const tokensEnd = (world: World, record: KeyRecord): Date | undefined => {
   const from = lastSigned(record);
-  return from && new Date(from.getTime() + world.tokenLife.maxMs);
+  const lifeMs = (record.state === 'retired' ? record.lifeMs : undefined) ?? world.tokenLife.maxMs;
+  return from && new Date(from.getTime() + lifeMs);
 };
 
 /** Token Secrets signed with a key: they never run out. */

@@ -150,6 +150,8 @@ export interface KeyRecord {
   readonly since: Date;
   /** When the last process that signed with it was seen to sign with another; kept from then on. */
   readonly lastSigned?: Date;
+  /** The longest life of a token when it was retired, milliseconds: flags that change later make no old token live again. */
+  readonly lifeMs?: number;
 }
 
 export interface Rotation {

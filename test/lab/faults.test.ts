@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { killAtEveryLine } from './faults/kills.js';
-import { At, entry, hashesOf, nth, sent, Stage, table, type Row } from './faults/stage.js';
+import { At, clearStage, entry, hashesOf, nth, sent, Stage, table, type Row } from './faults/stage.js';
 import { etcdLeader } from './faults/etcd.js';
 import { Lab } from './lab.js';
 import { lockKeys } from './registry.js';
@@ -19,6 +19,13 @@ describe('a rotation that is befallen by a fault', () => {
 
   beforeAll(async () => {
     lab = await Lab.up();
+    await lab.restoreFault();
+    await lab.trustEachOther();
+  });
+
+  // One that failed must not spoil the next: its clients end, and the cluster is sound again.
+  afterEach(async () => {
+    if (!(await clearStage())) return;
     await lab.restoreFault();
     await lab.trustEachOther();
   });
@@ -91,15 +98,13 @@ describe('a rotation that is befallen by a fault', () => {
     await lab.waitForHealth();
 
     if (leader.exitCode === 0) await stage.anew();
-    const before = await processes();
-    const quorum = await stage.befallen(
-      new At(onLock, async () => {
-        await Promise.all([cp2, cp3].map(({ name }) => lab.exec(name, ['systemctl', 'stop', 'etcd'])));
-      }),
-    );
+    const lost = new At(onLock, async () => {
+      await Promise.all([cp2, cp3].map(({ name }) => lab.exec(name, ['systemctl', 'stop', 'etcd'])));
+    });
+    const quorum = await stage.befallen(lost);
     expect(quorum.exitCode).not.toBe(0);
-    expect((await lab.processStart(cp2.name, 'kube-apiserver')).pid).toBe(before[1]?.pid);
-    expect((await lab.processStart(cp3.name, 'kube-apiserver')).pid).toBe(before[2]?.pid);
+    // One restart may have been on its way when the quorum was lost; none is sent after it.
+    expect(lost.after.filter(({ text }) => text === 'restart sent').length).toBeLessThan(2);
     await Promise.all([cp2, cp3].map(({ name }) => lab.exec(name, ['systemctl', 'start', 'etcd'])));
     judge(await stage.finish('etcd: leader killed; no quorum'));
   });
@@ -149,7 +154,9 @@ describe('a rotation that is befallen by a fault', () => {
     try {
       const before = await hashesOf(lab, cp1);
       const full = await stage.befallen(
-        new At(entry('done', cp3, 'have the key'), async () => sh(`cat /dev/zero >${pki}/fill || :`)),
+        new At(entry('done', cp2, 'generate a signing key'), async () =>
+          sh(`cat /dev/zero >${pki}/fill || :`),
+        ),
       );
       expect(full).toMatchObject({ exitCode: 1, code: 'host.no-space' });
       expect(await hashesOf(lab, cp1)).toBe(before);
@@ -172,17 +179,18 @@ describe('a rotation that is befallen by a fault', () => {
 
   test('a clock that is wrong, and an apiserver that starts and never gets ready', async () => {
     const stage = await Stage.set(lab);
-    const preload = '/etc/ld.so.preload';
     const sh = (host: HostSpec, script: string) => lab.exec(host.name, ['sh', '-ec', script]);
-    // Every process that starts there now sees a clock ten minutes ahead.
+    // All hosts share one clock: libfaketime gives the process that tells certroll the time another one.
     await sh(
       cp2,
-      `echo '+600' >/etc/faketimerc; find /usr/lib -name libfaketime.so.1 | head -n 1 >${preload}`,
+      `lib=$(find /usr/lib -name libfaketime.so.1 | head -n 1); test -n "$lib"
+       printf '#!/bin/sh\nLD_PRELOAD=%s FAKETIME=+600 exec /usr/bin/date "$@"\n' "$lib" >/usr/local/bin/date
+       chmod 0755 /usr/local/bin/date`,
     );
     const early = await processes();
     const skewed = await (await stage.begin()).finished;
     stage.runs -= 1;
-    await sh(cp2, `rm -f ${preload} /etc/faketimerc`);
+    await sh(cp2, 'rm -f /usr/local/bin/date');
     expect(skewed.exitCode).toBe(4);
     expect(skewed.stderr).toMatch(/its clock is (59|60)\d\.\d s off/);
     expect(await processes()).toEqual(early);
@@ -242,7 +250,7 @@ EOF
     try {
       const stage = await Stage.set(lab);
       const { exitCode, stderr } = await (await stage.begin()).finished;
-      await stage.load.stop();
+      await clearStage();
       expect(exitCode).toBe(4);
       expect(stderr).toContain(
         `${hostNamed(cp3.name).fqdn}: its kube-apiserver could not start again: ${client}.crt`,

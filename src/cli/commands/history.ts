@@ -27,7 +27,10 @@ export const addHistoryCommands = (root: Command): void => {
 
   root
     .command('rollback')
-    .argument('<run>', "a run as history lists it, the beginning of its id, or 'last'")
+    .argument(
+      '<run>',
+      "a run as history lists it, the beginning of its id, or 'last': the last that changed who signs",
+    )
     .summary('go back to the signing keys that a run found')
     .description(
       'Every control plane signs again with the key it had before that run, one after the other, by the same proof, gates and lock as the way there. The keys of the run stay trusted while tokens signed with them live. Deleted token Secrets do not come back.',

@@ -52,6 +52,13 @@ export const retire: Step<z.output<typeof withSchema>> = {
         'Let the kubeconfig of the cluster file list Secrets and pods; then run again.',
       );
     }
+    if (draft.world.tokenLife.shortened === true && soaking.length > 0) {
+      draft.finding({
+        severity: 'warning',
+        host: undefined,
+        text: `serviceAccounts.soak (${formatDuration(draft.world.tokenLife.maxMs)}) is shorter than the life of tokens that the running flags allow: it is taken at its word`,
+      });
+    }
     const done: KeyRecord[] = [];
     const waiting: KeyRecord[] = [];
     for (const record of soaking) {
@@ -72,7 +79,12 @@ export const retire: Step<z.output<typeof withSchema>> = {
       if (records.length === 0) return;
       draft.change({
         kind: 'put-records',
-        records: records.flatMap(({ key }) => recordOf(draft.world, key, 'retired')),
+        records: records.flatMap(({ key }) =>
+          recordOf(draft.world, key, 'retired').map((record) => ({
+            ...record,
+            lifeMs: draft.world.tokenLife.maxMs,
+          })),
+        ),
       });
     };
     retireNow(done);
@@ -82,7 +94,7 @@ export const retire: Step<z.output<typeof withSchema>> = {
         keys: waiting.map(({ key }) => key),
         from: 'last-signed',
         ms: draft.world.tokenLife.maxMs,
-        why: `a token may live that long (${draft.world.tokenLife.why})`,
+        why: `a token may live that long (${draft.world.tokenLife.why}; serviceAccounts.soak says otherwise)`,
       });
       retireNow(waiting);
     }

@@ -130,6 +130,14 @@ export const rollBack = (draft: Draft, before: Before, site: Site): void => {
     return key === undefined ? [] : [{ name, key, where: whereIs(draft.world, name, key, site) }];
   });
   const back = wanted.filter(({ where }) => where === 'previous').reverse();
+  draft.finding({
+    severity: 'info',
+    host: undefined,
+    text:
+      back.length === 0
+        ? 'every control plane signs with the key that this run found'
+        : `goes back on ${back.length} control planes to the key that this run found`,
+  });
   close(draft);
   const needed = [...wanted.map(({ key }) => key), ...trustAgain(draft, before)];
   if (isMissing(draft.world, needed)) {

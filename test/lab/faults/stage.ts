@@ -56,6 +56,8 @@ export const nth = (times: number, test: (event: JsonEvent) => boolean): ((event
 /** Does something once, at the first event of a kind; what it does is waited for at the end of the run. */
 export class At {
   done: Promise<unknown> | undefined;
+  /** What certroll told from then on. */
+  readonly after: JsonEvent[] = [];
 
   constructor(
     readonly test: (event: JsonEvent) => boolean,
@@ -63,9 +65,21 @@ export class At {
   ) {}
 
   readonly onEvent: OnEvent = (event, child) => {
-    if (this.done === undefined && this.test(event)) this.done = this.act(child);
+    if (this.done !== undefined) this.after.push(event);
+    else if (this.test(event)) this.done = this.act(child);
   };
 }
+
+/** The stage that is set now, so that one whose test failed can be cleared. */
+let current: Stage | undefined;
+
+/** Ends the clients of a test that failed; true when there was one. */
+export const clearStage = async (): Promise<boolean> => {
+  const left = current;
+  current = undefined;
+  await left?.load.stop().catch(() => undefined);
+  return left !== undefined;
+};
 
 /** One forced rotation under load that is interrupted by faults and run again until it is done. */
 export class Stage {
@@ -93,7 +107,8 @@ export class Stage {
       ...changes,
     ]);
     const stateDir = await mkdtemp(join(tmpdir(), 'certroll-faults-'));
-    return new Stage(lab, clusterFile, await Load.start(), new Date(), await Stage.#look(lab), stateDir);
+    current = new Stage(lab, clusterFile, await Load.start(), new Date(), await Stage.#look(lab), stateDir);
+    return current;
   }
 
   static async #look(lab: Lab) {
@@ -142,6 +157,7 @@ export class Stage {
     for (let more = 0; more < most && last?.exitCode !== 0; more += 1)
       last = await (await this.begin()).finished;
     const counts = await this.load.stop();
+    current = undefined;
     if (last?.exitCode !== 0)
       throw new Error(`running again did not finish: ${last?.exitCode ?? 'a signal'}: ${last?.stderr ?? ''}`);
     const rotation = await storedRotation(this.lab);

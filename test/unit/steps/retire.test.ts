@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changesOf } from '../../../src/changes/plan.js';
+import { brokenEdges } from '../../../src/trust/edges.js';
 import { prove } from '../../../src/trust/prove.js';
 import { hostOf, onDisk, type KeyRecord, type LegacyToken, type World } from '../../../src/trust/world.js';
 import { BUNDLE, file, planSteps, proven, soundWorld } from '../../support/worlds.js';
@@ -105,7 +106,8 @@ describe('retiring', () => {
     const life = { maxMs: DAY, why: 'serviceAccounts.soak', shortened: true };
     const busy = planSteps(soaking(2, { tokenLife: life, staleTokens: new Map([['cp2', 7]]) }), RETIRE);
     expect(changesOf(busy)).toEqual([]);
-    expect(busy.findings[0]?.text).toContain('cp2 got 7 tokens');
+    expect(busy.findings.at(-1)?.text).toContain('cp2 got 7 tokens');
+    expect(busy.findings[0]?.text).toContain('shorter than the life of tokens');
     const quiet = planSteps(soaking(2, { tokenLife: life, staleTokens: new Map([['cp2', 0]]) }), RETIRE);
     expect(changesOf(quiet)).not.toEqual([]);
   });
@@ -140,6 +142,13 @@ describe('the proof refuses a plan of somebody else that stops trusting a key', 
     const start = soaking(10);
     const retired = { ...start.keys.get('old')!, state: 'retired' as const };
     expect(drop({ ...start, keys: new Map(start.keys).set('old', retired) })).toMatchObject({ holds: false });
+  });
+
+  it('but not on a longer life that the flags allow only since it was retired', () => {
+    const start = soaking(366);
+    const { predicted } = planSteps(start, RETIRE);
+    const longer = { ...predicted, tokenLife: { maxMs: 3 * 365 * DAY, why: 'a new flag' } };
+    expect(brokenEdges(longer)).toEqual([]);
   });
 
   it('while a token Secret is signed with it, and names the Secret', () => {
