@@ -1,6 +1,7 @@
 import { CertrollError } from '../core/errors.js';
-import type { ServiceFact } from '../hosts/host.js';
+import type { FileFact, ServiceFact } from '../hosts/host.js';
 import { parseApiserverFlags } from '../kube/flags.js';
+import { kidOf, readVerificationKeys } from '../pem/keys.js';
 import type { ApplyContext } from './change.js';
 import { PREVIOUS, STAGED } from './file-names.js';
 
@@ -13,13 +14,44 @@ export interface LastGood {
 /** A running process, as it was before its restart. */
 export type RunningService = ServiceFact & { readonly running: true };
 
+/** What an apiserver had loaded before its restart, as it told itself. */
+export interface LoadedBefore {
+  readonly signs: string;
+  readonly verifies: ReadonlySet<string>;
+}
+
+/** Asks an apiserver what it has loaded; undefined when it does not tell, as when it is not running. */
+export const askLoaded = async (host: string, context: ApplyContext): Promise<LoadedBefore | undefined> => {
+  const api = context.doors.api(host);
+  try {
+    const [keys, { kid }] = await Promise.all([
+      api.jwks(),
+      api.mintToken(context.settings.probe, PROBE_TTL_SECONDS),
+    ]);
+    return { signs: kid, verifies: new Set(keys.keys()) };
+  } catch {
+    return undefined;
+  }
+};
+
+const PROBE_TTL_SECONDS = 600;
+
+const kidsIn = (file: FileFact | undefined): readonly string[] => {
+  if (file?.exists !== true) return [];
+  if (file.publicKeyPem !== undefined) return [kidOf(file.publicKeyPem)];
+  return readVerificationKeys(file.content ?? '').keys.map(({ kid }) => kid);
+};
+
 /**
- * Of the files that an apiserver reads, those that have changed since its last good start and whose predecessors
- * are still there. With them back it loads what it had loaded: nothing that was accepted before its restart is refused.
+ * Of the files that an apiserver reads, those whose predecessors are what it had loaded before its restart, and which are
+ * something else now. Judged by the keys in them, never by their dates: a file that somebody wrote again unchanged is
+ * newer than the process too, and its predecessor may be a key of long ago. Empty when what they hold together would not
+ * be what was loaded.
  */
 export const lastGoodFiles = async (
   host: string,
   before: RunningService,
+  loaded: LoadedBefore,
   context: ApplyContext,
 ): Promise<readonly LastGood[]> => {
   const { signingKeyFile, keyFiles } = parseApiserverFlags(before.argv);
@@ -29,26 +61,32 @@ export const lastGoodFiles = async (
     privateKeys: [...signing, ...signing.map((path) => path + PREVIOUS)],
     publicFiles: [...publicFiles, ...publicFiles.map((path) => path + PREVIOUS)],
   });
-  const isNew = (path: string): boolean => {
-    const file = files.get(path);
-    return (
-      file?.exists === true &&
-      file.changedAtMs > before.startedAtMs &&
-      files.get(path + PREVIOUS)?.exists === true
-    );
-  };
-  const isSwapped = signing.some(isNew);
-  return [...signing, ...publicFiles].filter(isNew).map((path) => ({
+  const now = (path: string): readonly string[] => kidsIn(files.get(path));
+  const was = (path: string): readonly string[] => kidsIn(files.get(path + PREVIOUS));
+  const key = signing.filter((path) => !now(path).includes(loaded.signs) && was(path).includes(loaded.signs));
+  const others = publicFiles.filter((path) => {
+    const isChanged = now(path).some((kid) => !loaded.verifies.has(kid)) || isCertificateOf(now(path), key);
+    return isChanged && was(path).length > 0 && was(path).every((kid) => loaded.verifies.has(kid));
+  });
+  // The certificate of a key goes with it, and with nothing else.
+  const certificate = others.filter((path) => holdsCertificate(files.get(path)));
+  const chosen = [...key, ...others.filter((path) => key.length > 0 || !certificate.includes(path))];
+  const after = new Set(publicFiles.flatMap((path) => (chosen.includes(path) ? was(path) : now(path))));
+  const isWhole = [...loaded.verifies].every((kid) => after.has(kid));
+  if (!isWhole) return [];
+  return chosen.map((path) => ({
     path,
     // A key that was issued must not be lost, nor its certificate: they go back to where they waited.
-    ...(isSwapped &&
-      (signing.includes(path) || holdsCertificate(files.get(path))) && { aside: path + STAGED }),
+    ...((key.includes(path) || certificate.includes(path)) && { aside: path + STAGED }),
   }));
 };
 
-const holdsCertificate = (
-  file: { readonly exists: boolean; readonly content?: string } | undefined,
-): boolean => file?.exists === true && (file.content ?? '').includes('-----BEGIN CERTIFICATE-----');
+/** A file that lists one key only while the signing key was swapped: the certificate that was swapped with it. */
+const isCertificateOf = (kids: readonly string[], swapped: readonly string[]): boolean =>
+  swapped.length > 0 && kids.length === 1;
+
+const holdsCertificate = (file: FileFact | undefined): boolean =>
+  file?.exists === true && (file.content ?? '').includes('-----BEGIN CERTIFICATE-----');
 
 /** Puts the files back. Throws the errors of the host. */
 export const putBack = async (

@@ -2,7 +2,14 @@ import { CertrollError, EXIT } from '../core/errors.js';
 import type { ServiceFact, ServiceSpec } from '../hosts/host.js';
 import { withRestart } from '../trust/world.js';
 import type { ApplyContext, ChangeKind, RestartService } from './change.js';
-import { afterRestoring, lastGoodFiles, putBack, type RunningService } from './last-good.js';
+import {
+  afterRestoring,
+  askLoaded,
+  lastGoodFiles,
+  putBack,
+  type LoadedBefore,
+  type RunningService,
+} from './last-good.js';
 
 /** Milliseconds that the restart command itself may take; Type=notify units return only once the service is up. */
 const RESTART_TIMEOUT_MS = 300_000;
@@ -122,9 +129,10 @@ const restoreAndStop = async (
   change: RestartService,
   context: ApplyContext,
   before: RunningService,
+  loaded: LoadedBefore,
   failure: CertrollError,
 ): Promise<never> => {
-  const files = await lastGoodFiles(change.host, before, context);
+  const files = await lastGoodFiles(change.host, before, loaded, context);
   if (files.length === 0) throw failure;
   await putBack(change.host, files, context);
   const ready = await restart(change, context, undefined).then(
@@ -142,13 +150,14 @@ export const restartService: ChangeKind<RestartService> = {
 
   async apply(change, context) {
     const before = await lookAt(change, context);
+    const loaded = change.service === 'kube-apiserver' ? await askLoaded(change.host, context) : undefined;
     const drain = context.settings.drain(change.host);
     if (drain) await context.doors.host(change.host).run(drain, { signal: context.signal });
     try {
       await restart(change, context, before);
     } catch (thrown) {
-      if (change.service === 'kube-apiserver' && before?.running === true && isCertain(thrown, context))
-        return restoreAndStop(change, context, before, thrown);
+      if (loaded && before?.running === true && isCertain(thrown, context))
+        return restoreAndStop(change, context, before, loaded, thrown);
       throw thrown;
     }
   },
