@@ -13,7 +13,7 @@ const PAGE = 500;
 const PAGE_BYTES = 64 * 1024 * 1024;
 
 /** Only the metadata of an object: a token that is not needed does not cross the network. */
-const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1';
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 const pathOf = ({ namespace, name }: ObjectRef): string =>
   `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;

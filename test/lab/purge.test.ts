@@ -108,6 +108,7 @@ describe('certroll run purge-sa-token-secrets', () => {
     expect(await listed()).toEqual(NAMES);
 
     const done = await run();
+    expect(done.stderr).toBe('');
     expect(done.exitCode).toBe(0);
     expect(await listed()).toEqual([MOUNTED, YOUNG]);
     // An apiserver remembers for ten seconds that it accepted a token.

@@ -50,6 +50,8 @@ export interface SimLease {
   renewedAt: number;
   /** By the owner's own clock it cannot be counted on any more; stays so. */
   isOver: boolean;
+  /** Its owner keeps it alive no more. */
+  isGivenUp: boolean;
   readonly lost: AbortController;
 }
 
@@ -210,6 +212,7 @@ export class SimCluster {
       actor,
       renewedAt: this.now,
       isOver: false,
+      isGivenUp: false,
       lost: new AbortController(),
     };
     this.leases.set(key, lease);
@@ -242,8 +245,8 @@ export class SimCluster {
 
   #keepLeases(): void {
     for (const lease of [...this.leases.values()]) {
-      const isAwake = !lease.actor.isStopped(this.now);
-      if (isAwake && !this.etcdIsDown && this.leftMs(lease) > 0) lease.renewedAt = this.now;
+      const isKept = !lease.isGivenUp && !lease.actor.isStopped(this.now);
+      if (isKept && !this.etcdIsDown && this.leftMs(lease) > 0) lease.renewedAt = this.now;
       // Without a quorum no lease runs out; it gets its whole life anew when there is one again.
       if (this.etcdIsDown) continue;
       if (this.now > lease.renewedAt + TTL_S * 1000) this.leases.delete(lease.key);

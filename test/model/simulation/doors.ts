@@ -398,6 +398,7 @@ export class SimDoors {
           },
           release: async () => {
             // As in the real one: what cannot be given back runs out.
+            lease.isGivenUp = true;
             await ask(give).catch(() => undefined);
           },
         };

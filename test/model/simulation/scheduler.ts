@@ -56,6 +56,7 @@ interface Waiting {
 export class Scheduler {
   now: number;
   #waiting: Waiting[] = [];
+  #going: ReadonlySet<Actor> = new Set();
 
   constructor(
     readonly random: Random,
@@ -66,15 +67,21 @@ export class Scheduler {
     this.now = start;
   }
 
-  /** Comes back when it is the actor's turn; never, when it was killed meanwhile. */
+  /**
+   * Comes back when it is the actor's turn; never, when it was killed meanwhile, or has ended: what it had begun beside
+   * ends with its process.
+   */
   step(actor: Actor): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push({ actor, go: resolve }));
+    return new Promise((resolve) => {
+      if (this.#going.has(actor)) this.#waiting.push({ actor, go: resolve });
+    });
   }
 
   /** Runs actors until each has ended or was killed. Rejects with what an actor rejects with. */
   async run(actors: readonly (readonly [Actor, () => Promise<void>])[]): Promise<void> {
     let failure: { readonly error: unknown } | undefined;
     const going = new Set(actors.map(([actor]) => actor));
+    this.#going = going;
     for (const [actor, act] of actors) {
       act().then(
         () => going.delete(actor),
@@ -87,8 +94,8 @@ export class Scheduler {
     while (going.size > 0 && !failure) {
       // All that can happen without a turn happens first.
       await new Promise((resolve) => setImmediate(resolve));
-      this.#waiting = this.#waiting.filter(({ actor }) => !actor.isDead);
       for (const actor of [...going]) if (actor.isDead) going.delete(actor);
+      this.#waiting = this.#waiting.filter(({ actor }) => going.has(actor));
       this.#advance();
       const ready = this.#waiting.filter(({ actor }) => !actor.isStopped(this.now));
       if (ready.length === 0) continue;
