@@ -47,7 +47,7 @@ describe('a rotation that is befallen by a fault', () => {
   const onLock = (event: { readonly type: string; readonly [field: string]: unknown }): boolean =>
     event.type === 'lock' && event['state'] === 'acquired';
 
-  test('kill -9 after every line of the journal', async () => {
+  test('kill -9 after every line of the journal', { timeout: 2_400_000 }, async () => {
     const stage = await Stage.set(lab);
     await killAtEveryLine(stage);
     judge(await stage.finish('kill -9 after each journal line'));
