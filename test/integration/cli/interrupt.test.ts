@@ -29,7 +29,8 @@ describe('Ctrl-C while an apiserver restarts', () => {
     const last = events.filter((event) => event.type === 'entry').at(-1);
     expect(last).toMatchObject({ state: 'done' });
     expect(last?.['text']).toContain('restart kube-apiserver');
-    expect(events.at(-1)).toMatchObject({ type: 'lock', state: 'released' });
+    expect(events.at(-2)).toMatchObject({ type: 'lock', state: 'released' });
+    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'run.interrupted', exit: 1 });
 
     const locks = await certroll(['lock', 'show', '-c', playground.clusterFile]);
     expect(locks.stdout).toContain('is free');

@@ -98,7 +98,8 @@ describe('whether an apiserver could start again', () => {
     ['a key that cannot be read', key('/pki/sa.key'), /cannot read a private key/],
     ['a verification file that gives no key', there('/pki/sa.pub', 'ssh-ed25519 AAAA x\n'), /no PEM block/],
   ])('names %s', (_what, changed, text) => {
-    const problems = problemsWith(changed);
-    expect(problems).toMatchObject([{ path: changed.path, text: expect.stringMatching(text) as string }]);
+    const [first, ...more] = problemsWith(changed);
+    expect(first).toMatchObject({ path: changed.path, text: expect.stringMatching(text) as string });
+    for (const problem of more) expect(problem.path).toBe(changed.path);
   });
 });
