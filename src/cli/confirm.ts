@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Change } from '../changes/change.js';
 import { hostOfChange } from '../changes/index.js';
 import { changesOf, type Plan } from '../changes/plan.js';
-import { renderPlan } from '../report/plan.js';
+import { countEntries, renderPlan } from '../report/plan.js';
 import { entryJson } from '../run/entry-json.js';
 import type { RunOptions } from '../run/run.js';
 
@@ -47,8 +47,7 @@ export const summary = (plan: Plan): string => {
   const changes = changesOf(plan);
   const count = (kind: Change['kind']): number => changes.filter((change) => change.kind === kind).length;
   const hosts = new Set(changes.flatMap((change) => hostOfChange(change) ?? [])).size;
-  const gates = plan.entries.length - changes.length;
-  return `${changes.length} changes and ${gates} gates on ${hosts} hosts: ${count('generate-key')} new keys, ${count('restart-service')} restarts, one at a time.`;
+  return `${countEntries(plan.entries)}, on ${hosts} ${hosts === 1 ? 'host' : 'hosts'}; ${count('generate-key')} new keys, ${count('restart-service')} restarts, one at a time.`;
 };
 
 /** Shows the plan and asks, on a terminal; the live view stands aside meanwhile. */

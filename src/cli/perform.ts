@@ -7,6 +7,7 @@ import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { realTimers } from '../core/poll.js';
 import { applySettings } from '../run/doors.js';
+import type { Emit } from '../run/emit.js';
 import { checkJournal, openJournal } from '../run/journal.js';
 import type { Observation } from '../run/observe.js';
 import { proveAll } from '../run/prove-all.js';
@@ -51,8 +52,8 @@ export interface Job {
   /** Names it in the journal and the lock: a cookbook, or `rollback RUN`. */
   readonly name: string;
   readonly inputs: Readonly<Record<string, unknown>>;
-  /** Adds nothing but findings, so nobody needs to agree. */
-  readonly reportsOnly: boolean;
+  /** Adds nothing but findings: it has no journal, and its findings are its result. */
+  readonly reportsOnly?: boolean;
   /** What must be observed besides what always is. */
   readonly observes: { readonly legacyTokens?: boolean; readonly previous?: boolean };
   /** Pure. */
@@ -63,6 +64,25 @@ export interface Job {
 export const stateDirOf = (flags: { readonly stateDir?: string }): string =>
   flags.stateDir ?? defaultStateDir();
 
+/** Findings that are all a job is for stand in its table, and are not told while it is drawn up besides. */
+const withoutFindings = (emit: Emit): Emit => {
+  let phase = '';
+  return (event) => {
+    if (event.type === 'phase') phase = event.name;
+    if (event.type !== 'note' || phase !== 'plan') emit(event);
+  };
+};
+
+/** Throws `usage` (exit 2) when there is nobody who could agree to changes. */
+export const needsConsent = (flags: PerformFlags): void => {
+  if (flags.dryRun === true || flags.yes === true || process.stdin.isTTY) return;
+  throw new CertrollError('there is no terminal to ask on', {
+    code: 'usage',
+    exit: EXIT.usage,
+    hint: 'Give --yes to run without a question, or --dry-run to see the plan only.',
+  });
+};
+
 /** Runs a job on a cluster, with everything around it that a user sees; resolves to the exit status. */
 export const perform = async (
   flags: PerformFlags,
@@ -70,17 +90,10 @@ export const perform = async (
 ): Promise<number> =>
   withSession(flags.cluster, async ({ cluster, doors, observation }: Session) => {
     const job = await prepare(cluster);
-    const dryRun = flags.dryRun === true;
-    if (!dryRun && !job.reportsOnly && flags.yes !== true && !process.stdin.isTTY) {
-      throw new CertrollError('there is no terminal to ask on', {
-        code: 'usage',
-        exit: EXIT.usage,
-        hint: 'Give --yes to run without a question, or --dry-run to see the plan only.',
-      });
-    }
     const id = runId(new Date());
     const reporter = await chooseReporter(flags.json === true);
-    const emit = emitTo(reporter);
+    const reportsOnly = job.reportsOnly === true;
+    const emit = reportsOnly && flags.json !== true ? withoutFindings(emitTo(reporter)) : emitTo(reporter);
     const signal = stopOnSignals((text) => emit({ type: 'note', level: 'warning', text }));
     try {
       const result = await run({
@@ -90,7 +103,7 @@ export const perform = async (
         inputs: job.inputs,
         reason: flags.reason,
         taskId: flags.taskId,
-        dryRun,
+        dryRun: flags.dryRun === true,
         doors,
         observation: { ...observation, ...job.observes },
         makePlan: (seen) => job.makePlan(seen, siteOf(cluster, id)),
@@ -105,7 +118,7 @@ export const perform = async (
           waitMs: parseDuration(cluster.lock.wait),
         },
         // A job that only reports has no journal.
-        ...(!job.reportsOnly && {
+        ...(!reportsOnly && {
           checkJournal: async () => checkJournal(stateDirOf(flags), cluster.name, id),
         }),
         openJournal: async () => openJournal(stateDirOf(flags), cluster.name, id, () => new Date()),
@@ -117,7 +130,11 @@ export const perform = async (
         now: () => new Date(),
       });
       reporter.end();
-      printResult(result, flags.json === true);
+      printResult(result, {
+        json: flags.json === true,
+        reportsOnly,
+        renewBefore: cluster.thresholds.renewBefore,
+      });
       return exitOf(result);
     } catch (thrown) {
       if (flags.json === true && thrown instanceof CertrollError) {

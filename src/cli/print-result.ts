@@ -1,4 +1,5 @@
 import { EXIT } from '../core/errors.js';
+import { renderFindings, summarizeFindings } from '../report/findings.js';
 import { renderMatrix } from '../report/matrix.js';
 import { renderPlan } from '../report/plan.js';
 import { entryJson } from '../run/entry-json.js';
@@ -6,10 +7,18 @@ import type { RunResult } from '../run/run.js';
 import { proved, summary } from './confirm.js';
 import { outputStyle, print } from './session.js';
 
+export interface ResultStyle {
+  readonly json: boolean;
+  /** The findings are all that the job is for. */
+  readonly reportsOnly: boolean;
+  /** From when on a certificate is due, as the cluster file says it. */
+  readonly renewBefore: string;
+}
+
 /** What is printed at the end, on standard output. */
-export const printResult = (result: RunResult, isJson: boolean): void => {
+export const printResult = (result: RunResult, { json, reportsOnly, renewBefore }: ResultStyle): void => {
   const { outcome, plan, after, before } = result;
-  if (isJson) {
+  if (json) {
     print(
       JSON.stringify({
         type: 'result',
@@ -23,14 +32,13 @@ export const printResult = (result: RunResult, isJson: boolean): void => {
   }
   const style = outputStyle();
   if (outcome === 'pending') {
-    for (const { host, text } of plan.findings) print(`${host === undefined ? '' : `${host}: `}${text}`);
+    if (plan.findings.length > 0) print(`${renderFindings(plan.findings)}\n`);
     print(renderPlan(plan.entries.map(entryJson), style.color));
     print(`\n${summary(plan)}\n${proved(plan)}\nNothing was changed.`);
   }
   if (outcome === 'nothing-to-do') {
-    for (const { severity, host, text } of plan.findings)
-      print(`${severity.padEnd(8)}  ${host === undefined ? '' : `${host}: `}${text}`);
-    print('Nothing to do.');
+    if (plan.findings.length > 0) print(`${renderFindings(plan.findings)}\n`);
+    print(reportsOnly ? summarizeFindings(plan.findings, renewBefore) : 'Nothing to do.');
   }
   if (outcome === 'declined') print('Nothing was changed.');
   if (outcome === 'done') {

@@ -2,11 +2,12 @@ import { Draft } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { findRun, pastRuns } from '../run/history.js';
 import { rollBack } from '../steps/sa-keys/roll-back.js';
-import { perform, stateDirOf, type PerformFlags } from './perform.js';
+import { needsConsent, perform, stateDirOf, type PerformFlags } from './perform.js';
 
 /** `certroll rollback RUN`; resolves to the exit status. */
-export const rollBackRun = async (id: string, flags: PerformFlags): Promise<number> =>
-  perform(flags, async (cluster) => {
+export const rollBackRun = async (id: string, flags: PerformFlags): Promise<number> => {
+  needsConsent(flags);
+  return perform(flags, async (cluster) => {
     const stateDir = stateDirOf(flags);
     const run = findRun(await pastRuns(stateDir, cluster.name), id, stateDir);
     const { before } = run;
@@ -20,7 +21,6 @@ export const rollBackRun = async (id: string, flags: PerformFlags): Promise<numb
     return {
       name: `rollback ${run.id}`,
       inputs: { run: run.id },
-      reportsOnly: false,
       observes: { previous: true },
       makePlan: ({ world }, site) => {
         const draft = new Draft(world);
@@ -29,3 +29,4 @@ export const rollBackRun = async (id: string, flags: PerformFlags): Promise<numb
       },
     };
   });
+};

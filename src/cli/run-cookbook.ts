@@ -4,7 +4,7 @@ import { CertrollError, EXIT } from '../core/errors.js';
 import { makePlan } from '../run/plan.js';
 import { stepCatalog } from '../steps/catalog.js';
 import type { RunFlags } from './commands/run.js';
-import { perform } from './perform.js';
+import { needsConsent, perform } from './perform.js';
 
 const usage = (message: string, hint: string): CertrollError =>
   new CertrollError(message, { code: 'usage', exit: EXIT.usage, hint });
@@ -24,11 +24,14 @@ export const runCookbook = async (name: string, flags: RunFlags): Promise<number
   const cookbook = await loadCookbook(name, ['cookbooks', ...flags.cookbookDir], stepCatalog);
   const inputs = bindInputs(cookbook, givenInputs(flags));
   const steps = cookbook.steps.flatMap(({ uses }) => stepCatalog.get(uses) ?? []);
+  // A cookbook that adds nothing but findings needs nobody to agree.
+  const reportsOnly = steps.every((step) => step.reportsOnly === true);
+  if (!reportsOnly) needsConsent(flags);
   return perform(flags, () =>
     Promise.resolve({
       name: cookbook.name,
       inputs,
-      reportsOnly: steps.every(({ reportsOnly }) => reportsOnly === true),
+      reportsOnly,
       observes: { legacyTokens: steps.some(({ observes }) => observes?.includes('legacy-tokens') === true) },
       makePlan: ({ world }, site) => makePlan(world, { cookbook, inputs, steps: stepCatalog, site }),
     }),

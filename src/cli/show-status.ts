@@ -1,6 +1,7 @@
 import { EXIT } from '../core/errors.js';
 import { shortKid } from '../report/kids.js';
-import { renderMatrix, trustMatrix } from '../report/matrix.js';
+import { renderMatrix, STATE_LEGEND, trustMatrix } from '../report/matrix.js';
+import { shortNames, shortProcess } from '../report/names.js';
 import type { LockHolder } from '../etcd/store.js';
 import { observe } from '../run/observe.js';
 import { describeHolder, runLockName } from '../run/run.js';
@@ -9,19 +10,24 @@ import type { Rotation } from '../trust/world.js';
 import type { StatusFlags } from './commands/status.js';
 import { chooseReporter, emitTo, outputStyle, print, withSession } from './session.js';
 
-const sentences = ({
-  credential,
-  presenters,
-  refusing,
-  wouldRefuse,
-}: BrokenCredential): readonly string[] => {
+/** Sorted, so that two looks at one cluster read the same. */
+const list = (ids: readonly string[], names: ReadonlyMap<string, string>): string =>
+  ids
+    .map((id) => shortProcess(id, names))
+    .sort()
+    .join(', ');
+
+const sentences = (
+  { credential, presenters, refusing, wouldRefuse }: BrokenCredential,
+  names: ReadonlyMap<string, string>,
+): readonly string[] => {
   const what =
     credential.kind === 'token-key' ? `kid ${shortKid(credential.key)}` : describeCredential(credential);
-  const tokens = `tokens of ${presenters.join(', ')} (${what})`;
+  const tokens = `tokens of ${list(presenters, names)} (${what})`;
   return [
-    ...(refusing.length > 0 ? [`${tokens} are refused by ${refusing.join(', ')}`] : []),
+    ...(refusing.length > 0 ? [`${tokens} are refused by ${list(refusing, names)}`] : []),
     ...(wouldRefuse.length > 0
-      ? [`${tokens} would be refused after its next restart by ${wouldRefuse.join(', ')}`]
+      ? [`${tokens} would be refused after its next restart by ${list(wouldRefuse, names)}`]
       : []),
   ];
 };
@@ -74,11 +80,13 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
           JSON.stringify({ cluster: world.cluster, at: world.now, matrix, rotation, broken, notes, unseen }),
         );
       } else {
+        const names = shortNames([...world.hosts.keys()]);
         print(renderMatrix(world, outputStyle()));
+        print(STATE_LEGEND);
         print('');
         print(rotationLine(rotation, runHolder));
         for (const note of notes) print(`note: ${note}`);
-        for (const text of broken.flatMap(sentences)) print(`broken: ${text}`);
+        for (const text of broken.flatMap((each) => sentences(each, names)).sort()) print(`broken: ${text}`);
         for (const { host, service, detail } of unseen) {
           print(`not seen: ${host}: no running ${service} was found: ${detail}`);
         }

@@ -1,5 +1,6 @@
 import { oneLine } from '../core/text.js';
 import type { Reporter, RunEvent } from './events.js';
+import { countEntries } from './plan.js';
 
 /** What an event says, without time and host. */
 const textOf = (event: RunEvent): string => {
@@ -7,7 +8,7 @@ const textOf = (event: RunEvent): string => {
     case 'phase':
       return event.name;
     case 'plan':
-      return event.entries.length === 0 ? 'nothing to do' : `${event.entries.length} entries planned`;
+      return event.entries.length === 0 ? 'nothing to do' : `planned ${countEntries(event.entries)}`;
     case 'entry':
       return `[${event.id}] ${event.state}: ${event.text}${event.detail === undefined ? '' : `: ${event.detail}`}`;
     case 'progress':

@@ -1,7 +1,9 @@
 import { Chalk } from 'chalk';
-import { isIP } from 'node:net';
+import { formatDuration } from '../core/duration.js';
+import { lastSigned } from '../trust/live.js';
 import type { World } from '../trust/world.js';
 import { shortKid } from './kids.js';
+import { shortNames, shortProcess } from './names.js';
 import { renderTable } from './table.js';
 
 /** Keys by the processes that sign with them now; those that nothing signs with last. */
@@ -12,19 +14,6 @@ export interface KeyRow {
   /** Apiserver host → whether its running process accepts tokens of this key; none where that could not be seen. */
   readonly accepted: ReadonlyMap<string, boolean>;
 }
-
-/** Host names without their domain, where that still tells them apart. */
-const shortNames = (hosts: readonly string[]): ReadonlyMap<string, string> => {
-  const short = hosts.map((host) => (isIP(host) === 0 ? (host.split('.')[0] ?? host) : host));
-  const isClear = new Set(short).size === hosts.length;
-  return new Map(hosts.map((host, at) => [host, (isClear ? short[at] : undefined) ?? host]));
-};
-
-/** `kube-apiserver@cp1.example.net` as `apiserver@cp1`. */
-const shortProcess = (id: string, names: ReadonlyMap<string, string>): string => {
-  const [service = '', host = ''] = id.replace(/^kube-/, '').split('@');
-  return `${service}@${names.get(host) ?? host}`;
-};
 
 /** The trust matrix of a world: kid × apiserver, by what each running process has loaded. */
 export const trustMatrix = (world: World): readonly KeyRow[] => {
@@ -56,6 +45,17 @@ export interface MatrixStyle {
   readonly unicode: boolean;
 }
 
+/** What the STATE column says, in the order that a key comes to them. */
+export const STATE_LEGEND =
+  'STATE: issued, published, accepted (known to every apiserver), promoted (signs), soaking (signs no more, trusted while its tokens live; for how long so far), retired; -: not on record.';
+
+/** The state on record; of a soaking key, with the time since it last signed. */
+const stateOf = ({ kid, state }: KeyRow, world: World): string => {
+  const record = world.keys.get(kid);
+  const since = record?.state === 'soaking' ? lastSigned(record) : undefined;
+  return since ? `soaking ${formatDuration(world.now.getTime() - since.getTime())}` : (state ?? '-');
+};
+
 /** The trust matrix as text: one row a key, one column an apiserver. */
 export const renderMatrix = (world: World, style: MatrixStyle): string => {
   const chalk = new Chalk({ level: style.color ? 1 : 0 });
@@ -73,7 +73,7 @@ export const renderMatrix = (world: World, style: MatrixStyle): string => {
   };
   const rows = trustMatrix(world).map((row) => [
     shortKid(row.kid),
-    row.state ?? '-',
+    stateOf(row, world),
     ...hosts.map((host) => cellOf(row, host)),
     row.signers.map((id) => shortProcess(id, names)).join(', ') || chalk.dim('nothing signs with it'),
   ]);

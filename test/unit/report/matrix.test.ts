@@ -43,10 +43,10 @@ describe('the trust matrix', () => {
       state: 'soaking' as const,
       signers: [],
       rotation: undefined,
-      since: new Date(0),
+      since: new Date('2025-12-20T06:00:00Z'),
     };
     const soaking = renderMatrix(world(hosts, { keys: new Map([['old', record]]) }), plain);
-    expect(soaking).toMatch(/^old +soaking +accepted +REFUSED/m);
+    expect(soaking).toMatch(/^old +soaking 11d 18h +accepted +REFUSED/m);
   });
 
   it('says unknown where it could not look', () => {
