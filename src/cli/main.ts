@@ -20,6 +20,11 @@ export const program = (): Command => {
     )
     .version(version(), '-V, --version')
     .exitOverride()
+    .configureOutput({
+      // Whoever is told that -c is missing may as well have meant to set it for good.
+      outputError: (text, write) =>
+        write(text.replace("--cluster <file>' not specified", '$&; give it, or set CERTROLL_CLUSTER')),
+    })
     .showHelpAfterError('(certroll --help shows what there is)')
     .option('--debug', 'show the causes of an error')
     .addHelpText(
@@ -29,6 +34,7 @@ Examples:
   certroll plan rotate-sa-keys -c prod.yaml          what a rotation would change; changes nothing
   certroll run rotate-sa-keys -c prod.yaml           shows the plan, asks, then runs it
   certroll run rotate-sa-keys -c prod.yaml --yes     from cron: runs only what is due
+  certroll run check-expiry -c prod.yaml             what expires when; changes nothing
   certroll status -c prod.yaml                       who signs with what, and who accepts it
   certroll lock show -c prod.yaml                    who holds the restart lock
 

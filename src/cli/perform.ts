@@ -54,8 +54,6 @@ export interface Job {
   readonly inputs: Readonly<Record<string, unknown>>;
   /** Adds nothing but findings: it has no journal, and its findings are its result. */
   readonly reportsOnly?: boolean;
-  /** Adds nothing but findings: there is no journal, and what it found is shown as a table. */
-  readonly reportsOnly?: boolean;
   /** What must be observed besides what always is. */
   readonly observes: { readonly legacyTokens?: boolean; readonly previous?: boolean };
   /** Pure. */

@@ -11,7 +11,7 @@ const usage = (message: string, hint: string): CertrollError =>
 
 const givenInputs = (flags: RunFlags): Readonly<Record<string, InputValue>> => {
   const given: Record<string, InputValue> = {};
-  for (const text of flags.input) {
+  for (const text of flags.input ?? []) {
     const equals = text.indexOf('=');
     if (equals < 1) throw usage(`--input ${text}`, 'Write it as NAME=VALUE.');
     given[text.slice(0, equals)] = text.slice(equals + 1);

@@ -5,7 +5,11 @@ import { z } from 'zod';
  * (paths of keys and bundles come from the running processes' flags). The published JSON Schema is
  * made from this.
  */
-const duration = z.string().regex(/^(\d+(ms|s|m|h|d))+$/, 'a duration such as 90s, 15m, 12h or 30d');
+const DURATION = 'a duration with its unit, such as 90s, 15m, 12h or 30d';
+const duration = z.string(DURATION).regex(/^(\d+(ms|s|m|h|d))+$/, DURATION);
+/** A URL, and what one looks like for whoever wrote something else. */
+const url = (example: string): z.ZodURL =>
+  z.url({ protocol: /^https?$/, error: `a URL with its scheme, such as ${example}` });
 const file = z
   .string()
   .regex(/^[^\r\n\0]+$/, 'the path of a file, not what is in it')
@@ -67,7 +71,7 @@ export const clusterFileSchema = z.strictObject({
     })
     .prefault({}),
   etcd: z.strictObject({
-    endpoints: z.array(z.url({ protocol: /^https?$/ })).min(1),
+    endpoints: z.array(url('https://etcd1.example.net:2379')).min(1),
     ca: file.optional(),
     cert: file.optional(),
     key: file.optional(),
@@ -141,7 +145,7 @@ export const clusterFileSchema = z.strictObject({
       }),
       z.strictObject({
         type: z.literal('cfssl'),
-        url: z.url({ protocol: /^https?$/ }),
+        url: url('https://pki.example.net:8888'),
         ca: file.optional().describe('CA of the PKI server (TLS). Default: the system roots.'),
         cert: file.optional(),
         key: file.optional(),

@@ -112,6 +112,9 @@ const explain = (issue: z.core.$ZodIssue, schema: z.ZodType, data: unknown): rea
       },
     ];
   }
+  // YAML 1.2 reads yes and on as words.
+  if (issue.code === 'invalid_type' && issue.expected === 'boolean')
+    return [{ path, message: `${where}: write true or false, without quotes` }];
   return [{ path, message: `${where}: ${issue.message.replace(/^Invalid input: /, '')}` }];
 };
 

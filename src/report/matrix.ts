@@ -47,7 +47,7 @@ export interface MatrixStyle {
 
 /** What the STATE column says, in the order that a key comes to them. */
 export const STATE_LEGEND =
-  'STATE: issued, published, accepted (known to every apiserver), promoted (signs), soaking (signs no more, trusted while its tokens live; for how long so far), retired; -: not on record.';
+  'STATE: issued, published, accepted by all, promoted (signs), soaking (old, for how long; trusted while its tokens live), retired; - not on record';
 
 /** The state on record; of a soaking key, with the time since it last signed. */
 const stateOf = ({ kid, state }: KeyRow, world: World): string => {

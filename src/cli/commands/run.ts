@@ -4,7 +4,7 @@ import { clusterOption, cookbookDirOption, jsonOption, stateDirOption } from '..
 
 export interface RunFlags extends PerformFlags {
   readonly cookbookDir: readonly string[];
-  readonly input: readonly string[];
+  readonly input?: readonly string[];
   readonly force?: boolean;
 }
 
@@ -13,11 +13,14 @@ const shared = (command: Command): Command =>
     .argument('<cookbook>', 'a shipped cookbook, one of your own by name, or the path of a YAML file')
     .addOption(clusterOption())
     .addOption(cookbookDirOption())
-    .option('-i, --input <name=value>', 'an input of the cookbook; may be given several times', collect, [])
+    .option('-i, --input <name=value>', 'an input of the cookbook; may be given several times', collect)
     .option('--force', 'the same as --input force=true')
     .addOption(jsonOption());
 
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  value,
+];
 
 /** `run` and `plan`. */
 export const addRunCommands = (root: Command): void => {

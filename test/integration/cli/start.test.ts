@@ -55,10 +55,25 @@ describe('certroll', () => {
     expect(quick?.stdout).toBe(whole?.stdout);
   });
 
+  it('says where journals are kept, and no default that is none', async () => {
+    const { stdout } = await execa(process.execPath, [certroll, 'run', '--help']);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('certroll in XDG_STATE_HOME, which is ~/.local/state');
+    expect(stdout).not.toContain('[]');
+  });
+
   it.each([
     ['an unknown command', ['rum'], /Did you mean run\?/],
     ['an unknown option', ['run', 'rotate-sa-keys', '-c', 'x', '--dry-rum'], /Did you mean --dry-run\?/],
-    ['no cluster file', ['run', 'rotate-sa-keys'], /required option '-c, --cluster <file>'/],
+    [
+      'no cluster file',
+      ['run', 'rotate-sa-keys'],
+      /required option '-c, --cluster <file>' not specified; give it, or set CERTROLL_CLUSTER/,
+    ],
+    [
+      'a folder of cookbooks that is not there',
+      ['cookbook', 'list', '--cookbook-dir', '/no/such/folder'],
+      /There is no folder '\/no\/such\/folder'/,
+    ],
     ['no cookbook', ['run', '-c', 'x'], /missing required argument 'cookbook'/],
     ['an input without a value', ['run', 'rotate-sa-keys', '-c', 'x', '-i', 'force'], /--input force/],
     [

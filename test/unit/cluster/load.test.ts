@@ -114,7 +114,17 @@ describe('a cluster file', () => {
       good.replace(":2379']", ":2379'], key: ./open-key"),
       /cluster\.yaml:3:61: .*open-key holds a secret and others can read it \(mode 644\); chmod 600 .*open-key/,
     ],
-    ['a duration without a unit', `${good}lock: { wait: 10 }\n`, /lock\.wait/],
+    [
+      'a duration without a unit',
+      `${good}lock: { wait: 10 }\n`,
+      /lock\.wait: a duration with its unit, such as 90s/,
+    ],
+    ['yes for true', `${good}ssh: { sudo: yes }\n`, /ssh\.sudo: write true or false, without quotes/],
+    [
+      'an endpoint without a scheme',
+      good.replace('https://', ''),
+      /etcd\.endpoints\.0: a URL with its scheme, such as https:\/\/etcd1\.example\.net:2379/,
+    ],
     [
       'an unknown placeholder',
       `${good}services: { apiserver: { command: { restart: ['/srv/{hots}/ctl'], pidFile: /x } } }\n`,
