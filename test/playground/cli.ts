@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { bringUp, howToGoOn, rotate, showStatus, tell, whatRuns } from './demo.js';
+import { bringUp, leave, rotate, showStatus, tell, whatRuns } from './demo.js';
 import { Playground } from './playground.js';
 import { DEFAULT_DIR, DEFAULT_MAX_LIFE, realApiserver } from './settings.js';
 
@@ -30,10 +30,21 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
+const isRunning = async (playground: Playground): Promise<boolean> =>
+  [...(await playground.servers()).values()].includes(true);
+
+/** A new one takes the place of what is in the folder: not of one that somebody is at. */
+const refuseRunning = async (dir: string): Promise<void> => {
+  const playground = Playground.attach(dir);
+  if ((await isRunning(playground)) && (await playground.isKept()))
+    throw new Error(
+      `A playground runs in ${playground.dir}. Stop it first: npm run playground -- down --dir ${playground.dir}`,
+    );
+};
+
 const running = async (dir: string): Promise<Playground> => {
   const playground = Playground.attach(dir);
-  const servers = await playground.servers();
-  if (![...servers.values()].includes(true))
+  if (!(await isRunning(playground)))
     throw new Error(`No playground runs in ${playground.dir}. Start one: npm run playground -- up`);
   return playground;
 };
@@ -69,15 +80,16 @@ const options = (): Options => program.opts<Options>();
 
 program.action(async () => {
   const { dir, maxLife, keep } = options();
+  await refuseRunning(dir);
   const playground = await bringUp(dir, maxLife, signal);
   try {
     process.exitCode = await tell({ playground, signal });
   } finally {
-    if (keep === true && !signal.aborted) howToGoOn(playground);
+    if (keep === true && !signal.aborted) await leave(playground);
     else {
       await playground.down();
       say(
-        '\nThe cluster is stopped. "npm run playground -- --keep" leaves it running, to try things by hand.',
+        `\nThe cluster is stopped, and its folder removed with the journal in it. "npm run playground -- --keep" leaves both, to try things by hand.`,
       );
     }
   }
@@ -87,7 +99,9 @@ program
   .command('up')
   .description('start a cluster with the fault, and leave it running')
   .action(async () => {
-    howToGoOn(await bringUp(options().dir, options().maxLife, signal));
+    const { dir, maxLife } = options();
+    await refuseRunning(dir);
+    await leave(await bringUp(dir, maxLife, signal));
   });
 
 program
@@ -96,8 +110,7 @@ program
   .action(async () => {
     const playground = await running(options().dir);
     say(`${whatRuns(await playground.realApiserver())}\n`);
-    for (const [name, isRunning] of await playground.servers())
-      say(`${isRunning ? 'runs ' : 'ended'}  ${name}`);
+    for (const [name, runs] of await playground.servers()) say(`${runs ? 'runs ' : 'ended'}  ${name}`);
     process.exitCode = await showStatus({ playground, signal });
   });
 

@@ -62,18 +62,25 @@ export const bringUp = async (dir: string, maxLife: number, signal: AbortSignal)
   return playground;
 };
 
-/** What to type next. */
-export const howToGoOn = (playground: Playground): void => {
+/** Leaves it running, and says what to type next. */
+export const leave = async (playground: Playground): Promise<void> => {
+  await playground.keep();
   const [host] = playground.hosts;
+  const etcdctl = `etcdctl --endpoints ${await playground.etcdEndpoint()} --cacert ${playground.pki('etcd-ca.crt')} --cert ${playground.pki('etcd-client.crt')} --key ${playground.pki('etcd-client.key')}`;
   say(`
 Go on by hand:
   export CERTROLL_STATE_DIR=${playground.stateDir}
   node bin/certroll.js status -c ${playground.clusterFile}
   node bin/certroll.js plan rotate-sa-keys -c ${playground.clusterFile}
   node bin/certroll.js run rotate-sa-keys -c ${playground.clusterFile} --force
+  node bin/certroll.js run check-expiry -c ${playground.clusterFile}
   ssh -F ${join(playground.dir, 'ssh_config')} ${host.name}
   tail -f ${host.path('apiserver.log')}
-  npm run playground -- down --dir ${playground.dir}`);
+  npm run playground -- down --dir ${playground.dir}
+
+The lock is etcdctl's own. Hold it, and a run of certroll waits (lock show tells for whom):
+  ${etcdctl} lock apiserver-restart -- sleep 30
+  node bin/certroll.js lock show -c ${playground.clusterFile}`);
 };
 
 /** The trust matrix. */

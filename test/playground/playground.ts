@@ -46,8 +46,8 @@ const markText = (
 ${real ?? STAND_INS}
 `;
 
-const isPlayground = async (at: Layout): Promise<boolean> =>
-  stat(at.mark).then(
+const isThere = async (path: string): Promise<boolean> =>
+  stat(path).then(
     () => true,
     () => false,
   );
@@ -110,6 +110,13 @@ export class Playground {
     return this.#at.state;
   }
 
+  /** Where etcd listens. */
+  async etcdEndpoint(): Promise<string> {
+    const [, url] = /endpoints: \['([^']+)'\]/.exec(await readFile(this.clusterFile, 'utf8')) ?? [];
+    if (url === undefined) throw new Error(`${this.clusterFile} names no endpoint of etcd`);
+    return url;
+  }
+
   /** A file made for the whole cluster, such as `ca.crt`, `admin.key`, `sa-ca.crt`. */
   pki(name: string): string {
     return this.#at.pki(name);
@@ -135,6 +142,16 @@ export class Playground {
     return new Map(await Promise.all(states));
   }
 
+  /** Leaves it to be used by hand. */
+  async keep(): Promise<void> {
+    await writeFile(this.#at.kept, '');
+  }
+
+  /** Whether it was left to be used by hand; one that was not is the rest of a demonstration that was killed. */
+  async isKept(): Promise<boolean> {
+    return isThere(this.#at.kept);
+  }
+
   /** Pids of everything that runs for it. */
   async pids(): Promise<readonly number[]> {
     return (await findProcesses(this.dir, basesOf(this.#at))).map(({ pid }) => pid);
@@ -143,7 +160,7 @@ export class Playground {
   /** Ends its processes, at once, and removes its folder. Refuses a folder that is not a playground's. */
   async down(): Promise<void> {
     const content = await readdir(this.dir).catch(() => []);
-    if (content.length > 0 && !(await isPlayground(this.#at)))
+    if (content.length > 0 && !(await isThere(this.#at.mark)))
       throw new Error(`${this.dir} is not a playground's folder, and not empty: choose another one (--dir)`);
     await endProcesses(this.dir, basesOf(this.#at));
     await rm(this.dir, { recursive: true, force: true });

@@ -50,6 +50,8 @@ export const layout = (dir: string) => ({
   dir,
   /** Says that the folder is a playground's, and may be removed; and what its apiservers are. */
   mark: join(dir, '.certroll-playground'),
+  /** Says that it was left running to be used by hand. */
+  kept: join(dir, '.kept'),
   clusterFile: join(dir, 'cluster.yaml'),
   kubeconfig: join(dir, 'kubeconfig'),
   sshConfig: join(dir, 'ssh_config'),

@@ -142,6 +142,27 @@ describe('the watchdog', () => {
 });
 
 describe('the command', () => {
+  const command = (...args: readonly string[]) => {
+    const [program = '', ...first] = runTypeScript('cli.ts');
+    return execa(program, [...first, ...args, '--dir', one], { reject: false });
+  };
+
+  it('leaves one alone that was left to be used, says how its lock is tried, and replaces other rests', async () => {
+    const playground = await up(one);
+    const rest = await playground.pids();
+    const { stdout } = await command('up', '--max-life', '900');
+    expect(stdout).toMatch(/etcdctl --endpoints https:\/\/127\.0\.0\.1:\d+ .* lock apiserver-restart/);
+    expect(await alive(rest)).toEqual([]);
+
+    const pids = await playground.pids();
+    for (const words of [['up'], []]) {
+      const { exitCode, stderr } = await command(...words);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain(`A playground runs in ${one}. Stop it first`);
+    }
+    expect(await alive(pids)).toEqual(pids);
+  });
+
   it.each(['SIGINT', 'SIGTERM'] as const)('stops everything on %s', async (signal) => {
     const [program = '', ...args] = runTypeScript('cli.ts');
     const child = execa(program, [...args, '--dir', one], { reject: false });
