@@ -60,7 +60,9 @@ const readBlock = (lines: readonly string[], start: number, number: number): Att
     const line = trimLine(lines[at] ?? '');
     headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim();
   }
-  const end = lines.findIndex((line, index) => index >= at && line.startsWith(END));
+  // Behind headers Go wants a line before the END line; without any the END line may come at once.
+  const from = at > next ? at + 1 : at;
+  const end = lines.findIndex((line, index) => index >= from && line.startsWith(END));
   if (end < 0) return { problem: `no END line for this ${type}`, next };
   const endLine = trimLine(lines[end] ?? '');
   if (!endLine.startsWith(`${END}${type}${DASHES}`)) {
