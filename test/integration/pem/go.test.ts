@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPem } from '../../../src/pem/read.js';
 
 const hasGo = spawnSync('go', ['version']).status === 0;
-const TEXTS = 3000;
+const TEXTS = 20_000;
 
 const key = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
@@ -43,6 +43,11 @@ const piece = fc.constantFrom(
   ' ',
   '-----',
   '# kid abc\n',
+  '\t',
+  '\r\n',
+  ':',
+  '-----END ',
+  '-----BEGIN ',
 );
 
 describe.skipIf(!hasGo)("Go's own encoding/pem, on the same bytes", () => {
