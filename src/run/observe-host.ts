@@ -1,0 +1,293 @@
+import { PREVIOUS, STAGED } from '../changes/file-names.js';
+import type { Doors } from '../changes/change.js';
+import { CertrollError } from '../core/errors.js';
+import type { FileFact, HostFacts, ServiceFact, ServiceSpec } from '../hosts/host.js';
+import type { ServiceAccountRef } from '../kube/api-server.js';
+import {
+  parseApiserverFlags,
+  parseControllerManagerFlags,
+  type ApiserverFlags,
+  type ControllerManagerFlags,
+} from '../kube/flags.js';
+import { canonicalPem, kidOf, readVerificationKeys } from '../pem/keys.js';
+import { describeProblem } from '../pem/read.js';
+import { besideSigningFile } from '../steps/sa-keys/layout.js';
+import type {
+  CertificateState,
+  FileState,
+  HostState,
+  KeyRef,
+  Loaded,
+  ServiceFlags,
+  ServiceName,
+  ServiceState,
+  TokenLife,
+} from '../trust/world.js';
+
+/** How one host is looked at. */
+export interface HostObserveOptions {
+  readonly doors: Doors;
+  readonly services: (host: string) => Readonly<Partial<Record<ServiceName, ServiceSpec>>>;
+  readonly probe: ServiceAccountRef;
+  /** `serviceAccounts.certificate` of the cluster file. */
+  readonly certificate: string | undefined;
+  /** Whether to look at what the key files were before their last change, too. */
+  readonly previous?: boolean;
+  readonly progress: (text: string, host?: string) => void;
+}
+
+/** What one host was seen to hold and to run. */
+export interface SeenHost {
+  readonly state: HostState;
+  readonly facts: HostFacts;
+  /** The key files that its services read, and their siblings: path → SHA-256 of what was read; undefined where there is no file. */
+  readonly sums: ReadonlyMap<string, string | undefined>;
+  /** SubjectPublicKeyInfo (PEM) of every kid seen. */
+  readonly publicKeys: ReadonlyMap<KeyRef, string>;
+  readonly tokenLife: TokenLife | undefined;
+  /** What could not be seen the best way, for people. */
+  readonly notes: readonly string[];
+}
+
+/** What of one host's files and processes was read, before the apiservers were asked. */
+interface HostReading {
+  readonly name: string;
+  readonly facts: HostFacts;
+  readonly files: HostFacts['files'];
+  /** Those of the files that services verify or sign with, or will. */
+  readonly keyFiles: readonly string[];
+  readonly flags: Flags;
+}
+
+interface Flags {
+  readonly running: Partial<Record<ServiceName, ServiceFlags>>;
+  /** Those that a service would be started with now, where they are others. */
+  readonly next: Partial<Record<ServiceName, ServiceFlags>>;
+  readonly tokenLife: TokenLife | undefined;
+  /** Every certificate file that any flag names. */
+  readonly certificates: readonly string[];
+}
+
+const PROBE_TTL_SECONDS = 600;
+
+const ofApiserver = ({ signingKeyFile, keyFiles, issuers }: ApiserverFlags): ServiceFlags => ({
+  signingFile: signingKeyFile,
+  verificationFiles: keyFiles,
+  issuers,
+});
+
+const ofManager = ({ privateKeyFile }: ControllerManagerFlags): ServiceFlags => ({
+  signingFile: privateKeyFile,
+  verificationFiles: [],
+  issuers: [],
+});
+
+const readerOf = (service: ServiceName) => (argv: readonly string[]) =>
+  service === 'kube-apiserver'
+    ? ofApiserver(parseApiserverFlags(argv))
+    : ofManager(parseControllerManagerFlags(argv));
+
+const SERVICES: readonly ServiceName[] = ['kube-apiserver', 'kube-controller-manager'];
+
+const flagsOf = (facts: HostFacts): Flags => {
+  const running: Partial<Record<ServiceName, ServiceFlags>> = {};
+  const next: Partial<Record<ServiceName, ServiceFlags>> = {};
+  for (const service of SERVICES) {
+    const fact = facts.services.get(service);
+    if (fact?.running !== true) continue;
+    const read = readerOf(service);
+    const now = read(fact.argv);
+    const then = fact.nextArgv && read(fact.nextArgv);
+    running[service] = now;
+    if (then && JSON.stringify(then) !== JSON.stringify(now)) next[service] = then;
+  }
+  const argv = (service: ServiceName): readonly string[] => {
+    const fact = facts.services.get(service);
+    return fact?.running === true ? fact.argv : [];
+  };
+  const apiserver = parseApiserverFlags(argv('kube-apiserver'));
+  return {
+    running,
+    next,
+    tokenLife: running['kube-apiserver'] && apiserver.tokenLife,
+    certificates: [
+      ...apiserver.certificateFiles,
+      ...parseControllerManagerFlags(argv('kube-controller-manager')).certificateFiles,
+    ],
+  };
+};
+
+/** Every file that a service signs with, now or after a start. */
+const signingFiles = ({ running, next }: Flags): readonly string[] => [
+  ...new Set(
+    [...Object.values(running), ...Object.values(next)].flatMap(({ signingFile }) => signingFile ?? []),
+  ),
+];
+
+const verificationFilesOf = ({ running, next }: Flags): readonly string[] => [
+  ...new Set(
+    [...Object.values(running), ...Object.values(next)].flatMap(({ verificationFiles }) => verificationFiles),
+  ),
+];
+
+/** A file, what waits beside it to be installed, and (when asked) what it was before. */
+const withSiblings = (path: string, { previous }: HostObserveOptions): readonly string[] => [
+  path,
+  path + STAGED,
+  ...(previous === true ? [path + PREVIOUS] : []),
+];
+
+/** Two round trips: first the processes, whose flags say which files to read in the second. */
+const readHost = async (name: string, options: HostObserveOptions): Promise<HostReading> => {
+  const host = options.doors.host(name);
+  options.progress('reading its processes', name);
+  const facts = await host.readFacts({ services: options.services(name) });
+  const flags = flagsOf(facts);
+  const signing = signingFiles(flags);
+  const beside = signing.map(besideSigningFile);
+  const configured = options.certificate === undefined ? [] : [options.certificate];
+  const publicFiles = [...new Set([...verificationFilesOf(flags), ...beside, ...configured])].flatMap(
+    (path) => withSiblings(path, options),
+  );
+  const privateKeys = signing.flatMap((path) => withSiblings(path, options));
+  options.progress('reading its keys and certificates', name);
+  const { files } = await host.readFacts({
+    privateKeys,
+    publicFiles: [...publicFiles, ...flags.certificates].filter((path) => !signing.includes(path)),
+  });
+  return { name, facts, files, keyFiles: [...new Set([...privateKeys, ...publicFiles])], flags };
+};
+
+const certificateOf = (content: string): CertificateState | undefined => {
+  const certificates = readVerificationKeys(content).keys.filter((key) => key.certificate);
+  const soonest = certificates.sort(
+    (a, b) => Number(a.certificate?.notAfter) - Number(b.certificate?.notAfter),
+  )[0];
+  return soonest?.certificate && { key: soonest.kid, notAfter: soonest.certificate.notAfter };
+};
+
+/** What a file holds as its consumer reads it; collects the public keys seen. */
+const fileState = (
+  fact: FileFact & { exists: true },
+  isPrivate: boolean,
+  seen: Map<KeyRef, string>,
+): FileState => {
+  if (fact.publicKeyPem !== undefined) {
+    const kid = kidOf(fact.publicKeyPem);
+    seen.set(kid, canonicalPem(fact.publicKeyPem));
+    return { signingKey: kid, verificationKeys: [kid], problems: [] };
+  }
+  if (isPrivate) return { verificationKeys: [], problems: ['openssl cannot read a private key from it'] };
+  const content = fact.content ?? '';
+  const { keys, problems } = readVerificationKeys(content);
+  for (const key of keys) seen.set(key.kid, key.publicKeyPem);
+  const certificate = certificateOf(content);
+  return {
+    verificationKeys: keys.map((key) => key.kid),
+    ...(certificate && { certificate }),
+    problems: problems.map(describeProblem),
+  };
+};
+
+/** Whether the process started after the file's last change: then it has loaded what the file holds now. */
+const startedAfter = (service: ServiceFact, files: HostFacts['files'], paths: readonly string[]): boolean =>
+  service.running &&
+  paths.every((path) => {
+    const file = files.get(path);
+    return file?.exists === true && file.changedAtMs < service.startedAtMs;
+  });
+
+/** What a process must have loaded, judged by its start time and its files alone. */
+const loadedByStart = (state: ServiceState, host: HostState, reading: HostReading): Loaded => {
+  const fact = reading.facts.services.get(state.service);
+  const paths = [...state.verificationFiles, ...(state.signingFile === undefined ? [] : [state.signingFile])];
+  if (!fact || !startedAfter(fact, reading.files, paths))
+    return { signs: undefined, verifies: [], how: 'unknown' };
+  return {
+    signs: state.signingFile === undefined ? undefined : host.files.get(state.signingFile)?.signingKey,
+    verifies: state.verificationFiles.flatMap((path) => host.files.get(path)?.verificationKeys ?? []),
+    how: 'process-start',
+  };
+};
+
+/** What the live apiserver says of itself: its own key list, and the kid of a token it mints. */
+const loadedByAsking = async (
+  name: string,
+  options: HostObserveOptions,
+  seen: Map<KeyRef, string>,
+): Promise<Loaded | undefined> => {
+  const api = options.doors.api(name);
+  options.progress('asking its kube-apiserver for its keys', name);
+  try {
+    const [jwks, minted] = await Promise.all([api.jwks(), api.mintToken(options.probe, PROBE_TTL_SECONDS)]);
+    for (const [kid, pem] of jwks) seen.set(kid, canonicalPem(pem));
+    return { signs: minted.kid, verifies: [...jwks.keys()], how: 'jwks' };
+  } catch (thrown) {
+    // Some clusters serve no key list, or not to us; then start times have to do. Anything else is a failure.
+    if (
+      thrown instanceof CertrollError &&
+      (thrown.code === 'kube.forbidden' || thrown.code === 'kube.answer')
+    )
+      return undefined;
+    throw thrown;
+  }
+};
+
+const stateOf = async (
+  reading: HostReading,
+  options: HostObserveOptions,
+  seen: Map<KeyRef, string>,
+  notes: string[],
+): Promise<HostState> => {
+  const signing = new Set(signingFiles(reading.flags));
+  const files = new Map<string, FileState>();
+  for (const [path, fact] of reading.files) {
+    const isPrivate = [...signing].some((key) => withSiblings(key, options).includes(path));
+    if (fact.exists) files.set(path, fileState(fact, isPrivate, seen));
+  }
+  let host: HostState = { name: reading.name, files, services: new Map() };
+  for (const service of SERVICES) {
+    const flags = reading.flags.running[service];
+    if (!flags) continue;
+    const next = reading.flags.next[service];
+    const blank: ServiceState = {
+      service,
+      ...flags,
+      ...(next && { next }),
+      loaded: { signs: undefined, verifies: [], how: 'unknown' },
+    };
+    const asked =
+      service === 'kube-apiserver' ? await loadedByAsking(reading.name, options, seen) : undefined;
+    const loaded = asked ?? loadedByStart(blank, host, reading);
+    if (service === 'kube-apiserver' && !asked) {
+      notes.push(
+        `${reading.name}: kube-apiserver does not tell its keys; judged by when it started (${loaded.how})`,
+      );
+    }
+    host = { ...host, services: new Map(host.services).set(service, { ...blank, loaded }) };
+  }
+  return host;
+};
+
+/**
+ * Observes one host: what its files hold, and what its processes have loaded. Changes nothing. Throws the errors of the
+ * doors: what cannot be seen is never taken as well.
+ */
+export const observeHost = async (name: string, options: HostObserveOptions): Promise<SeenHost> => {
+  const reading = await readHost(name, options);
+  const publicKeys = new Map<KeyRef, string>();
+  const notes: string[] = [];
+  const state = await stateOf(reading, options, publicKeys, notes);
+  const sums = reading.keyFiles.map((path) => {
+    const file = reading.files.get(path);
+    return [path, file?.exists === true ? file.sha256 : undefined] as const;
+  });
+  return {
+    state,
+    facts: reading.facts,
+    sums: new Map(sums),
+    publicKeys,
+    tokenLife: reading.flags.tokenLife,
+    notes,
+  };
+};
