@@ -7,7 +7,11 @@ export const generateKey: ChangeKind<GenerateKey> = {
   describe: (change) => `generate a signing key (${change.algorithm}) into ${change.path}`,
 
   model: (change, world) =>
-    withFile(world, change.host, change.path, { signingKey: change.key, verificationKeys: [], problems: [] }),
+    withFile(world, change.host, change.path, {
+      signingKey: change.key,
+      verificationKeys: [change.key],
+      problems: [],
+    }),
 
   async apply(change, context) {
     const { publicKeyPem } = await context.doors

@@ -15,7 +15,7 @@ const stateOf = (change: WriteFile): FileState => {
         problems: [],
       };
     case 'signing-key':
-      return { signingKey: change.content.key, verificationKeys: [], problems: [] };
+      return { signingKey: change.content.key, verificationKeys: [change.content.key], problems: [] };
   }
 };
 

@@ -11,6 +11,7 @@ import type { Emit } from '../run/emit.js';
 import { checkJournal, openJournal } from '../run/journal.js';
 import type { Observation } from '../run/observe.js';
 import { proveAll } from '../run/prove-all.js';
+import { checkUnchanged } from '../run/unchanged.js';
 import { run } from '../run/run.js';
 import type { Site } from '../steps/step.js';
 import { confirmOnTerminal } from './confirm.js';
@@ -123,6 +124,7 @@ export const perform = async (
         }),
         openJournal: async () => openJournal(stateDirOf(flags), cluster.name, id, () => new Date()),
         prove: proveAll,
+        checkUnchanged,
         timers: realTimers,
         emit,
         confirm: confirmOnTerminal(flags.yes === true, () => reporter.end()),

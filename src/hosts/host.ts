@@ -1,4 +1,5 @@
 import type { Secret } from '../core/secret.js';
+import type { Fence } from './fence.js';
 
 /**
  * One host as certroll sees it: the only door to a remote machine. Every method throws a
@@ -52,10 +53,11 @@ export interface Host {
   /** Reads a private file. Only for moving a shared key from one host to another. */
   readSecret(path: string): Promise<Secret>;
   /**
-   * The same host, for changes that may be made only for so many milliseconds from when they are sent: a command that
-   * arrives later, by the host's own clock, is not run there and fails with `lock.too-late`.
+   * The same host, for changes that may be made only while the fence holds. It is the host that looks, right before each
+   * command: one that comes too late by its own clock fails with `lock.too-late`, one that finds another file than was
+   * seen (unless this very host object has changed it) with `host.changed`; neither is run.
    */
-  fenced(leftMs: () => number): Host;
+  fenced(fence: Fence): Host;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { Secret } from '../core/secret.js';
 import { factsScript, parseFacts } from './facts.js';
-import { fence, isTooLate, tooLate } from './fence.js';
+import { fence, fencedOff, type Fence } from './fence.js';
 import type {
   FactRequest,
   Host,
@@ -20,6 +20,8 @@ import type { Transport } from './transport.js';
 import { INSTALL_SCRIPT, REMOVE_SCRIPT, RESTORE_SCRIPT, WRITE_SCRIPT } from './write.js';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
+/** What the scripts keep a replaced file as. */
+const PREVIOUS = '.certroll-previous';
 /** A 4096-bit key takes seconds, and much longer on a small machine that is short of random numbers. */
 const GENERATE_TIMEOUT_MS = 180_000;
 
@@ -28,7 +30,9 @@ export class RemoteHost implements Host {
   readonly name: string;
   readonly #transport: Transport;
   readonly #sudo: boolean;
-  readonly #leftMs: (() => number) | undefined;
+  readonly #fence: Fence | undefined;
+  /** What must still be so of the files; what this host has changed itself is left out. */
+  readonly #sums: Map<string, string | undefined>;
   /** Shared by a host and its fenced selves: what was measured last counts for all. */
   readonly #clock: { offsetMs: number | undefined };
 
@@ -37,18 +41,19 @@ export class RemoteHost implements Host {
     name: string,
     transport: Transport,
     options: { readonly sudo: boolean },
-    fence?: { readonly leftMs: () => number; readonly clock: { offsetMs: number | undefined } },
+    fenced?: { readonly fence: Fence; readonly clock: { offsetMs: number | undefined } },
   ) {
     this.name = name;
     this.#transport = transport;
     this.#sudo = options.sudo;
-    this.#leftMs = fence?.leftMs;
-    this.#clock = fence?.clock ?? { offsetMs: undefined };
+    this.#fence = fenced?.fence;
+    this.#sums = new Map(fenced?.fence.sums);
+    this.#clock = fenced?.clock ?? { offsetMs: undefined };
   }
 
-  fenced(leftMs: () => number): Host {
+  fenced(fence: Fence): Host {
     const { name } = this;
-    return new RemoteHost(name, this.#transport, { sudo: this.#sudo }, { leftMs, clock: this.#clock });
+    return new RemoteHost(name, this.#transport, { sudo: this.#sudo }, { fence, clock: this.#clock });
   }
 
   address(): Promise<string> {
@@ -71,16 +76,17 @@ export class RemoteHost implements Host {
       });
     const denied = isSudo ? sudoFailure(this.name, user, result) : undefined;
     if (denied !== undefined) throw denied;
-    if (words !== argv && isTooLate(result)) throw tooLate(this.name);
+    const off = words === argv ? undefined : fencedOff(this.name, result);
+    if (off) throw off;
     if (!okCodes.includes(result.exitCode)) throw commandFailed(this.name, argv, result);
     return result;
   }
 
-  /** Puts before a command that it is too late for after the time that is left, by the host's own clock. */
+  /** Puts before a command what must be so for it to be run; the time that is left is told by the host's own clock. */
   async #withFence(argv: readonly string[]): Promise<readonly string[]> {
-    if (!this.#leftMs) return argv;
+    if (!this.#fence) return argv;
     if (this.#clock.offsetMs === undefined) await this.readFacts({});
-    return fence(argv, Date.now() + this.#leftMs() + (this.#clock.offsetMs ?? 0));
+    return fence(argv, Date.now() + this.#fence.leftMs() + (this.#clock.offsetMs ?? 0), this.#sums);
   }
 
   async readFacts(request: FactRequest): Promise<HostFacts> {
@@ -104,6 +110,7 @@ export class RemoteHost implements Host {
     const mode = options.mode ?? (content instanceof Secret ? 0o600 : 0o644);
     const sha256 = createHash('sha256').update(bytesOf(content)).digest('hex');
     await this.#change(`write ${path}`, WRITE_SCRIPT, {
+      paths: [path],
       words: [
         checkPath(path),
         sha256,
@@ -121,7 +128,8 @@ export class RemoteHost implements Host {
   ): Promise<void> {
     const pairs = files.flatMap(({ from, to }) => [checkPath(from), checkPath(to)]);
     const what = `install ${files.map(({ to }) => to).join(' and ')}`;
-    await this.#change(what, INSTALL_SCRIPT, { words: [options.keepPrevious ? 'yes' : '', ...pairs] });
+    const words = [options.keepPrevious ? 'yes' : '', ...pairs];
+    await this.#change(what, INSTALL_SCRIPT, { paths: pairs, words });
   }
 
   async restoreFiles(files: readonly { readonly path: string; readonly aside?: string }[]): Promise<void> {
@@ -129,11 +137,12 @@ export class RemoteHost implements Host {
       checkPath(path),
       aside === undefined ? '' : checkPath(aside),
     ]);
-    await this.#change(`restore ${files.map(({ path }) => path).join(' and ')}`, RESTORE_SCRIPT, { words });
+    const what = `restore ${files.map(({ path }) => path).join(' and ')}`;
+    await this.#change(what, RESTORE_SCRIPT, { paths: words, words });
   }
 
   async removeFile(path: string): Promise<void> {
-    await this.#change(`remove ${path}`, REMOVE_SCRIPT, { words: [checkPath(path)] });
+    await this.#change(`remove ${path}`, REMOVE_SCRIPT, { paths: [path], words: [checkPath(path)] });
   }
 
   async generateKey(
@@ -142,6 +151,7 @@ export class RemoteHost implements Host {
     options: { readonly like?: string } = {},
   ): Promise<{ readonly publicKeyPem: string }> {
     const { stdout } = await this.#change(`generate a key in ${path}`, GENERATE_SCRIPT, {
+      paths: [path],
       words: [checkPath(path), options.like ?? '', ...generateArguments(algorithm)],
       timeoutMs: GENERATE_TIMEOUT_MS,
     });
@@ -180,18 +190,22 @@ export class RemoteHost implements Host {
     what: string,
     script: string,
     options: {
+      /** What it changes, with or without success. */
+      readonly paths: readonly string[];
       readonly words: readonly string[];
       readonly stdin?: string | Secret;
       readonly timeoutMs?: number;
     },
   ): Promise<RunResult> {
-    const { words, ...rest } = options;
+    const { paths, words, ...rest } = options;
     const argv = ['sh', '-c', script, 'certroll', ...words];
     try {
       return await this.run(argv, rest);
     } catch (error) {
       if (error instanceof CommandFailed) throw writeFailed(this.name, what, error);
       throw error;
+    } finally {
+      for (const path of paths.flatMap((each) => [each, each + PREVIOUS])) this.#sums.delete(path);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { ApplySettings, Doors } from '../changes/change.js';
+import type { ApplySettings, Doors, KeyBindings } from '../changes/change.js';
 import type { Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import type { Timers } from '../core/poll.js';
@@ -12,6 +12,7 @@ import type { Emit } from './emit.js';
 import { entryJson } from './entry-json.js';
 import type { Journal } from './journal.js';
 import { observe, type Observation, type ObserveOptions } from './observe.js';
+import { observeHost, type SeenHost } from './observe-host.js';
 import { preflight, type PreflightLimits } from './preflight.js';
 import { verifyWorld } from './verify.js';
 
@@ -35,6 +36,8 @@ export interface RunOptions {
   readonly openJournal: () => Promise<Journal>;
   /** Proves a plan on the world it was drawn up on; throws when it does not hold. */
   readonly prove: (plan: Plan, world: World) => void;
+  /** Throws unless a host that a change is about to be made on is still as predicted. */
+  readonly checkUnchanged: (past: readonly World[], seen: SeenHost, keys: KeyBindings) => void;
   readonly timers: Timers;
   readonly emit: Emit;
   /** Asked once, after the plan is shown and before the first change. */
@@ -140,6 +143,9 @@ const applyAndVerify = async (
   options.emit({ type: 'phase', name: 'apply' });
   await applyPlan({
     plan,
+    before: before.world,
+    look: async (host) => observeHost(host, { ...options.observation, progress: () => undefined }),
+    checkUnchanged: (past, seen) => options.checkUnchanged(past, seen, keys),
     journal,
     emit: options.emit,
     lockName: options.lock.name,

@@ -24,8 +24,11 @@ export interface Edge {
   readonly presenter: ProcessId;
   readonly verifier: ProcessId;
   readonly credential: Credential;
-  /** Held by a Secret: perhaps nobody presents it any more, so that it is refused already need not be a fault. */
-  readonly isStored?: true;
+  /**
+   * Perhaps nobody presents it any more (a token that lies in a Secret, a key that lies in a bundle and is on no record):
+   * that it is refused already need not be a fault. That it comes to be refused is.
+   */
+  readonly isDormant?: true;
 }
 
 /** An edge that does not hold, and whether that is so now (loaded) or only after the next restart (disk). */
@@ -74,6 +77,16 @@ const storedKeys = (world: World): ReadonlyMap<ProcessId, ReadonlySet<KeyRef>> =
     ),
   );
 
+/** Keys that some apiserver's files list and that are on no record: whoever put them there may have tokens of theirs in use. */
+const listedKeys = (world: World): ReadonlyMap<ProcessId, ReadonlySet<KeyRef>> => {
+  const signing = new Set([...presentedKeys(world).values()].flatMap((keys) => [...keys]));
+  const listed = [...world.hosts.values()].flatMap((host) => {
+    const apiserver = host.services.get('kube-apiserver');
+    return apiserver ? onDisk(host, apiserver).verifies : [];
+  });
+  return new Map([[EARLIER, new Set(listed.filter((key) => !world.keys.has(key) && !signing.has(key)))]]);
+};
+
 /** The issuers that live tokens carry: what each apiserver writes into them now, would after a restart, and did before one. */
 const presentedIssuers = (world: World): ReadonlyMap<ProcessId, ReadonlySet<string>> => {
   const presented = new Map<ProcessId, ReadonlySet<string>>();
@@ -94,7 +107,7 @@ const brokenTokens = (world: World): readonly BrokenEdge[] => {
     presented: ReadonlyMap<ProcessId, ReadonlySet<T>>,
     accepts: Both<readonly T[]>,
     credential: (value: T) => Credential,
-    isStored = false,
+    isDormant = false,
   ): void => {
     const accepted = { loaded: new Set(accepts.loaded), disk: new Set(accepts.disk) };
     for (const [presenter, values] of presented)
@@ -106,11 +119,11 @@ const brokenTokens = (world: World): readonly BrokenEdge[] => {
               verifier,
               credential: credential(value),
               where,
-              ...(isStored && { isStored }),
+              ...(isDormant && { isDormant }),
             });
   };
   const keys = presentedKeys(world);
-  const stored = storedKeys(world);
+  const dormant = new Map([...storedKeys(world), ...listedKeys(world)]);
   const issuers = presentedIssuers(world);
   for (const host of world.hosts.values()) {
     const apiserver = host.services.get('kube-apiserver');
@@ -118,7 +131,7 @@ const brokenTokens = (world: World): readonly BrokenEdge[] => {
     const verifier = processId('kube-apiserver', host.name);
     const listed = { loaded: apiserver.loaded.verifies, disk: onDisk(host, apiserver).verifies };
     check(verifier, keys, listed, (key) => ({ kind: 'token-key', key }));
-    check(verifier, stored, listed, (key) => ({ kind: 'token-key', key }), true);
+    check(verifier, dormant, listed, (key) => ({ kind: 'token-key', key }), true);
     // A world that does not say which issuers are accepted (an old flag, a test of keys alone) accepts any.
     const accepted = { loaded: apiserver.issuers ?? [], disk: nextFlags(apiserver).issuers };
     if (accepted.loaded.length > 0)
@@ -201,10 +214,10 @@ export interface BrokenCredential {
   readonly wouldRefuse: readonly ProcessId[];
 }
 
-/** The broken edges of a world, one entry a credential. */
+/** The broken edges of a world that are faults now, one entry a credential. */
 export const brokenCredentials = (world: World): readonly BrokenCredential[] => {
   const groups = new Map<string, BrokenEdge[]>();
-  for (const edge of brokenEdges(world)) {
+  for (const edge of brokenEdges(world).filter(({ isDormant }) => isDormant !== true)) {
     const name = describeCredential(edge.credential);
     groups.set(name, [...(groups.get(name) ?? []), edge]);
   }

@@ -74,7 +74,7 @@ export const freshlyBroken = (before: ReadonlyMap<string, unknown>, world: World
  * Plays the changes on the model. After each one, and in every state that a crash in its middle could leave, every edge
  * must hold both for what the processes have loaded and for what any of them would load if it crashed and restarted at
  * that moment. An edge that was broken at the start may stay broken for a while; once it holds it may not break again,
- * and at the end all must hold (but for tokens that only lie in a Secret: nobody may present them any more).
+ * and at the end all must hold (but for what perhaps nobody presents any more).
  */
 export const prove = (changes: readonly ProvenChange[], start: World): Proof => {
   const first = brokenEdges(start);
@@ -104,7 +104,7 @@ export const prove = (changes: readonly ProvenChange[], start: World): Proof => 
     if (fresh.length > 0) return refuse(at, fresh, world, false);
     broken = byId(brokenEdges(world));
   }
-  const left = [...broken.values()].filter(({ isStored }) => isStored !== true);
+  const left = [...broken.values()].filter(({ isDormant }) => isDormant !== true);
   if (left.length > 0) return refuse(changes.length, left, world, false);
   return { holds: true, states, mended: first };
 };

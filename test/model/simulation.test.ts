@@ -120,6 +120,11 @@ describe('the simulation finds what is planted', () => {
       { store: unnoticed, faults: { ...PEACE, pause: 0.05 } },
       /restarts .* without the lock/,
     ],
+    [
+      'hosts that are not looked at again before they are changed',
+      { unlooked: true },
+      /a live token signed with .* is refused/,
+    ],
   ])('%s', { timeout: 300_000 }, async (_what, planted, message) => {
     expect((await firstViolation(planted, message))?.message).toMatch(message);
   });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -258,12 +259,12 @@ describe.each(['dash', 'bash'] as const)('files of a host whose sh is %s', (shel
 
   describe('behind a fence', () => {
     it('are changed while there is time', async () => {
-      await host.fenced(() => 5000).writeFile(path('a'), 'x');
+      await host.fenced({ leftMs: () => 5000 }).writeFile(path('a'), 'x');
       expect(read('a')).toBe('x');
     });
 
     it.each([0, -60_000])('are left alone, by the host itself, when %i ms are left', async (left) => {
-      const late = host.fenced(() => left);
+      const late = host.fenced({ leftMs: () => left });
       for (const change of [
         async () => late.writeFile(path('a'), 'x'),
         async () => late.generateKey(path('k'), 'ecdsa-p256'),
@@ -273,6 +274,45 @@ describe.each(['dash', 'bash'] as const)('files of a host whose sh is %s', (shel
       expect(readdirSync(dir)).toEqual([]);
       // Reading is allowed at any time.
       expect((await late.readFacts({ publicFiles: [path('a')] })).files.get(path('a'))?.exists).toBe(false);
+    });
+
+    describe('of what was seen in the files', () => {
+      const sumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+      const seen = (sums: Readonly<Record<string, string | undefined>>) =>
+        host.fenced({
+          leftMs: () => 5000,
+          sums: new Map(Object.entries(sums).map(([name, sum]) => [path(name), sum])),
+        });
+
+      it('are changed while they are what they were, missing ones included', async () => {
+        put('a', 'old');
+        const fenced = seen({ a: sumOf('old'), "it's none": undefined });
+        await fenced.writeFile(path('a'), 'new');
+        // Its own change is not somebody else's.
+        await fenced.writeFile(path('a'), 'newer');
+        expect(read('a')).toBe('newer');
+      });
+
+      it.each<readonly [string, Readonly<Record<string, string | undefined>>]>([
+        ['another content', { a: sumOf('other') }],
+        ['a file where there was none', { a: undefined }],
+        ['no file where there was one', { a: sumOf('old'), gone: sumOf('there') }],
+        ['another content behind others that are the same', { a: sumOf('old'), b: undefined, c: sumOf('x') }],
+      ])('are left alone, by the host itself, with %s', async (_what, sums) => {
+        put('a', 'old');
+        put('c', 'changed');
+        put('staged', 'new');
+        const fenced = seen(sums);
+        for (const change of [
+          async () => fenced.writeFile(path('a'), 'new'),
+          async () => fenced.installFiles([{ from: path('staged'), to: path('a') }]),
+          async () => fenced.removeFile(path('b')),
+          async () => fenced.run(['touch', path('restarted')]),
+        ])
+          expect(await failure(change())).toMatchObject({ code: 'host.changed', host: 'cp1' });
+        expect(readdirSync(dir).sort()).toEqual(['a', 'c', 'staged']);
+        expect(read('a')).toBe('old');
+      });
     });
   });
 });

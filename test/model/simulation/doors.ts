@@ -1,5 +1,5 @@
 import { createSign, createVerify } from 'node:crypto';
-import { tooLate } from '../../../src/hosts/fence.js';
+import { changedMeanwhile, tooLate, type Fence } from '../../../src/hosts/fence.js';
 import type { Doors } from '../../../src/changes/change.js';
 import { CertrollError, EXIT } from '../../../src/core/errors.js';
 import type { Timers } from '../../../src/core/poll.js';
@@ -65,18 +65,20 @@ export class SimDoors {
     options: {
       readonly host?: SimHost;
       readonly readOnly?: boolean;
-      readonly leftMs?: (() => number) | undefined;
+      readonly fence?: Fence | undefined;
     } = {},
   ): Promise<T> {
     const { random } = this.cluster;
-    const { host, leftMs } = options;
-    const until = leftMs ? this.cluster.now + leftMs() : Infinity;
+    const { host, fence } = options;
+    const until = fence ? this.cluster.now + fence.leftMs() : Infinity;
     await this.#turn();
     if (host && random.chance(this.faults.cut)) host.cutUntil = this.cluster.now + random.below(60_000);
     if (host && host.cutUntil > this.cluster.now) {
       throw new CertrollError(`${host.name} cannot be reached`, { code: 'ssh.unreachable', host: host.name });
     }
-    // What the fence does, by the host's clock.
+    // What the fence does, by the host's own files and clock.
+    const changed = [...(fence?.sums ?? [])].find(([path, sum]) => host?.files.get(path)?.content !== sum);
+    if (host && changed) throw changedMeanwhile(host.name, [changed[0]]);
     if (host && Math.floor(this.cluster.now / 1000) >= Math.floor(until / 1000)) throw tooLate(host.name);
     const isLost = host !== undefined && random.chance(this.faults.lost);
     if (isLost && random.chance(0.5)) throw this.#lost(host, options.readOnly);
@@ -150,7 +152,8 @@ export class SimDoors {
     return {
       exists: true,
       path,
-      sha256: '',
+      // Only ever compared.
+      sha256: file.content,
       mode: 0o640,
       owner: 'root',
       group: 'kube',
@@ -187,18 +190,18 @@ export class SimDoors {
     };
   }
 
-  async #run(host: SimHost, argv: readonly string[], leftMs: (() => number) | undefined): Promise<RunResult> {
+  async #run(host: SimHost, argv: readonly string[], fence: Fence | undefined): Promise<RunResult> {
     const { cluster } = this;
     const done: RunResult = { exitCode: 0, stdout: Buffer.alloc(0), stderr: '' };
     if (argv[0] !== 'restart') return this.call(() => done, { host, readOnly: true });
-    await this.call(() => cluster.restart(host, argv[1] as ServiceName, this.actor), { host, leftMs });
+    await this.call(() => cluster.restart(host, argv[1] as ServiceName, this.actor), { host, fence });
     while (host.restartingUntil > cluster.now) await this.#turn();
     return done;
   }
 
-  #host(host: SimHost, leftMs?: () => number): Host {
+  #host(host: SimHost, fence?: Fence): Host {
     const { cluster } = this;
-    const change = async (effect: () => void): Promise<void> => this.call(effect, { host, leftMs });
+    const change = async (effect: () => void): Promise<void> => this.call(effect, { host, fence });
     const keep = (path: string): void => {
       const live = host.files.get(path);
       if (live) cluster.write(host, `${path}.certroll-previous`, live.content);
@@ -212,7 +215,7 @@ export class SimDoors {
       name: host.name,
       address: () => Promise.resolve('127.0.0.1'),
       fenced: (left) => this.#host(host, left),
-      run: async (argv) => this.#run(host, argv, leftMs),
+      run: async (argv) => this.#run(host, argv, fence),
       readFacts: async (request) => this.call(() => this.#facts(host, request), { host, readOnly: true }),
       writeFile: async (path, content, options) =>
         change(() => {
@@ -247,7 +250,7 @@ export class SimDoors {
             cluster.write(host, path, key.privatePem);
             return { publicKeyPem: key.publicPem };
           },
-          { host, leftMs },
+          { host, fence },
         ),
       certificateRequest: async (path) => this.call(() => keyAt(path).kid, { host, readOnly: true }),
       sign: async (path, data, digest) =>

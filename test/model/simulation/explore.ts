@@ -1,3 +1,4 @@
+import type { Doors } from '../../../src/changes/change.js';
 import type { Plan } from '../../../src/changes/plan.js';
 import { Draft } from '../../../src/changes/plan.js';
 import { readRegistry } from '../../../src/changes/registry.js';
@@ -5,9 +6,11 @@ import { bindInputs, type InputValue } from '../../../src/cookbook/inputs.js';
 import { loadCookbook, type Cookbook } from '../../../src/cookbook/load.js';
 import { CertrollError } from '../../../src/core/errors.js';
 import type { Store } from '../../../src/etcd/store.js';
+import type { Host } from '../../../src/hosts/host.js';
 import type { JournalLine } from '../../../src/run/journal.js';
 import { makePlan } from '../../../src/run/plan.js';
 import { proveAll } from '../../../src/run/prove-all.js';
+import { checkUnchanged } from '../../../src/run/unchanged.js';
 import { run, type RunResult } from '../../../src/run/run.js';
 import { stepCatalog } from '../../../src/steps/catalog.js';
 import { rollBack, type Before } from '../../../src/steps/sa-keys/roll-back.js';
@@ -31,6 +34,8 @@ export interface Planted {
   readonly faults?: Faults;
   /** The proof would refuse what is planted; without it the simulation alone has to notice. */
   readonly unproved?: boolean;
+  /** A host is not looked at again before a change of it, and its fence knows nothing of its files. */
+  readonly unlooked?: boolean;
 }
 
 export interface Explored {
@@ -45,6 +50,12 @@ export interface Explored {
 const trace = (cluster: SimCluster, run: string, event: object): void => {
   if (process.env['CERTROLL_MODEL_TRACE'] === undefined) return;
   process.stderr.write(`${(cluster.now / 1000).toFixed(1)} ${run} ${JSON.stringify(event)}\n`);
+};
+
+/** Hosts whose fences know nothing of their files. */
+const unlooked = (doors: Doors): Doors => {
+  const blind = (host: Host): Host => ({ ...host, fenced: ({ leftMs }) => blind(host.fenced({ leftMs })) });
+  return { ...doors, host: (name) => blind(doors.host(name)) };
 };
 
 type Job =
@@ -126,6 +137,10 @@ export class Exploration {
       const actor = new Actor('etcdctl lock');
       actors.push([actor, async () => this.#automation(actor)]);
     }
+    if (this.planted.unlooked === true || this.#random.chance(0.3)) {
+      const actor = new Actor('another operator');
+      actors.push([actor, async () => this.#operator(actor)]);
+    }
     await this.#cluster.scheduler.run(actors);
     this.#killed += actors.filter(([actor]) => actor.isDead).length;
   }
@@ -160,12 +175,21 @@ export class Exploration {
     }
   }
 
+  /** Has some apiservers trust a key of his own, whose tokens are in use from that moment on; asks nobody. */
+  async #operator(actor: Actor): Promise<void> {
+    for (let wait = this.#random.below(150); wait > 0; wait -= 1) await this.#cluster.scheduler.step(actor);
+    const names = [...this.#cluster.hosts.keys()];
+    const chosen = names.filter(() => this.#random.chance(0.6));
+    trace(this.#cluster, actor.name, { trustsAKeyOn: chosen });
+    if (chosen.length > 0) this.#cluster.trustOutside(chosen);
+  }
+
   /** One run of certroll. Undefined when it ended with an error of its own kind: anything else is a defect. */
   async #perform(actor: Actor, job: Job, faults: Faults): Promise<RunResult | undefined> {
     this.#runs += 1;
     this.#last = undefined;
     const sim = new SimDoors(this.#cluster, actor, faults);
-    const open = sim.doors();
+    const open = this.planted.unlooked === true ? unlooked(sim.doors()) : sim.doors();
     const doors = { ...open, store: this.planted.store?.(open.store) ?? open.store };
     const names = [...this.#cluster.hosts.keys()];
     const id = `run-${this.#runs}`;
@@ -225,6 +249,7 @@ export class Exploration {
         lock: { name: LOCK, ttl: TTL_S, waitMs: 600_000 },
         openJournal: () => Promise.resolve({ path: '', write, close: () => Promise.resolve() }),
         prove: this.planted.unproved === true ? () => undefined : proveAll,
+        checkUnchanged: this.planted.unlooked === true ? () => undefined : checkUnchanged,
         timers: sim.timers(),
         emit: (event) => trace(this.#cluster, id, event),
         confirm: () => Promise.resolve(true),
