@@ -63,7 +63,10 @@ export interface InstallFiles {
 export interface RestoreFiles {
   readonly kind: 'restore-files';
   readonly host: string;
+  /** The signing key first, and its certificate where there is one. */
   readonly paths: readonly string[];
+  /** The key that they hold then. */
+  readonly key: KeyRef;
 }
 
 export interface RemoveFile {

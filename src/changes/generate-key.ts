@@ -2,6 +2,7 @@ import { CertrollError } from '../core/errors.js';
 import { kidOf } from '../pem/keys.js';
 import { withFile } from '../trust/world.js';
 import type { ChangeKind, GenerateKey } from './change.js';
+import { keysOf } from './keys-of.js';
 
 export const generateKey: ChangeKind<GenerateKey> = {
   describe: (change) => `generate a signing key (${change.algorithm}) into ${change.path}`,
@@ -23,9 +24,8 @@ export const generateKey: ChangeKind<GenerateKey> = {
 
   async verify(change, context) {
     const facts = await context.doors.host(change.host).readFacts({ privateKeys: [change.path] });
-    const file = facts.files.get(change.path);
     const expected = context.keys.resolve(change.key).kid;
-    const found = file?.exists && file.publicKeyPem !== undefined ? kidOf(file.publicKeyPem) : 'none';
+    const [found = 'none'] = keysOf(facts.files.get(change.path));
     if (found !== expected) {
       throw new CertrollError(
         `${change.host}: ${change.path} holds key ${found}, not the generated ${expected}`,

@@ -1,9 +1,9 @@
 import { CertrollError } from '../core/errors.js';
 import type { FileFact, ServiceFact } from '../hosts/host.js';
 import { parseApiserverFlags } from '../kube/flags.js';
-import { kidOf, readVerificationKeys } from '../pem/keys.js';
 import type { ApplyContext } from './change.js';
 import { PREVIOUS, STAGED } from './file-names.js';
+import { keysOf } from './keys-of.js';
 
 /** A file to be put back, and where what replaced it is kept. */
 export interface LastGood {
@@ -36,12 +36,6 @@ export const askLoaded = async (host: string, context: ApplyContext): Promise<Lo
 
 const PROBE_TTL_SECONDS = 600;
 
-const kidsIn = (file: FileFact | undefined): readonly string[] => {
-  if (file?.exists !== true) return [];
-  if (file.publicKeyPem !== undefined) return [kidOf(file.publicKeyPem)];
-  return readVerificationKeys(file.content ?? '').keys.map(({ kid }) => kid);
-};
-
 /**
  * Of the files that an apiserver reads, those whose predecessors are what it had loaded before its restart, and which are
  * something else now. Judged by the keys in them, never by their dates: a file that somebody wrote again unchanged is
@@ -61,8 +55,8 @@ export const lastGoodFiles = async (
     privateKeys: [...signing, ...signing.map((path) => path + PREVIOUS)],
     publicFiles: [...publicFiles, ...publicFiles.map((path) => path + PREVIOUS)],
   });
-  const now = (path: string): readonly string[] => kidsIn(files.get(path));
-  const was = (path: string): readonly string[] => kidsIn(files.get(path + PREVIOUS));
+  const now = (path: string): readonly string[] => keysOf(files.get(path));
+  const was = (path: string): readonly string[] => keysOf(files.get(path + PREVIOUS));
   const key = signing.filter((path) => !now(path).includes(loaded.signs) && was(path).includes(loaded.signs));
   const others = publicFiles.filter((path) => {
     const isChanged = now(path).some((kid) => !loaded.verifies.has(kid)) || isCertificateOf(now(path), key);

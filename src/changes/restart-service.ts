@@ -81,6 +81,13 @@ const checkReplaced = (change: RestartService, before?: ServiceFact, after?: Ser
   );
 };
 
+const notRunning = ({ host, service }: RestartService): CertrollError =>
+  new CertrollError(`${host}: ${service} does not run after its restart`, {
+    code: 'restart.not-running',
+    host,
+    hint: `The other hosts were left alone. Look at its log on ${host}.`,
+  });
+
 const waitRunning = async (change: RestartService, context: ApplyContext): Promise<void> => {
   const running = await context.timers.poll(
     async () => {
@@ -89,12 +96,7 @@ const waitRunning = async (change: RestartService, context: ApplyContext): Promi
     },
     { timeoutMs: context.settings.readyTimeoutMs, intervalMs: 1000, signal: context.signal },
   );
-  if (running) return;
-  throw new CertrollError(`${change.host}: ${change.service} does not run after its restart`, {
-    code: 'restart.not-running',
-    host: change.host,
-    hint: `The other hosts were left alone. Look at its log on ${change.host}.`,
-  });
+  if (!running) throw notRunning(change);
 };
 
 /** Restarts and waits until the service is well again. */
@@ -160,10 +162,11 @@ export const restartService: ChangeKind<RestartService> = {
         return restoreAndStop(change, context, before, loaded, thrown);
       throw thrown;
     }
+    await undrain(change, context);
   },
 
   async verify(change, context) {
-    await waitRunning(change, context);
-    await undrain(change, context);
+    const service = await lookAt(change, context);
+    if (service?.running !== true) throw notRunning(change);
   },
 };

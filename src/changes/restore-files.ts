@@ -1,6 +1,7 @@
 import { CertrollError } from '../core/errors.js';
 import { hostOf, withFile, type World } from '../trust/world.js';
 import type { ChangeKind, RestoreFiles } from './change.js';
+import { keysOf } from './keys-of.js';
 import { PREVIOUS } from './file-names.js';
 
 const restored = (world: World, host: string, paths: readonly string[]): World =>
@@ -27,12 +28,18 @@ export const restoreFiles: ChangeKind<RestoreFiles> = {
   },
 
   async verify(change, context) {
-    const { files } = await context.doors.host(change.host).readFacts({ privateKeys: change.paths });
-    const missing = change.paths.find((path) => files.get(path)?.exists !== true);
-    if (missing === undefined) return;
-    throw new CertrollError(`${change.host}: ${missing} does not exist after it was put back`, {
+    const { host, paths, key } = change;
+    const [signingFile, ...certificates] = paths;
+    const { files } = await context.doors.host(host).readFacts({
+      privateKeys: signingFile === undefined ? [] : [signingFile],
+      publicFiles: certificates,
+    });
+    const { kid } = context.keys.resolve(key);
+    const wrong = paths.find((path) => !keysOf(files.get(path)).includes(kid));
+    if (wrong === undefined) return;
+    throw new CertrollError(`${host}: ${wrong} does not hold ${kid} after it was put back`, {
       code: 'verify.file',
-      host: change.host,
+      host,
       hint: 'Look at the folder on that host; then run again.',
     });
   },

@@ -1,7 +1,8 @@
 import { CertrollError } from '../core/errors.js';
-import { encodeBundle, kidOf, readVerificationKeys } from '../pem/keys.js';
+import { encodeBundle } from '../pem/keys.js';
 import { withFile, type FileState } from '../trust/world.js';
 import type { ApplyContext, ChangeKind, WriteFile } from './change.js';
+import { keysOf } from './keys-of.js';
 
 /** The state that a file with this content has. */
 const stateOf = (change: WriteFile): FileState => {
@@ -50,10 +51,7 @@ const readBack = async (change: WriteFile, context: ApplyContext): Promise<reado
   const facts = await context.doors
     .host(change.host)
     .readFacts(isPrivate ? { privateKeys: [change.path] } : { publicFiles: [change.path] });
-  const file = facts.files.get(change.path);
-  if (!file?.exists) return [];
-  if (isPrivate) return file.publicKeyPem === undefined ? [] : [kidOf(file.publicKeyPem)];
-  return readVerificationKeys(file.content ?? '').keys.map((key) => key.kid);
+  return keysOf(facts.files.get(change.path));
 };
 
 export const writeFile: ChangeKind<WriteFile> = {

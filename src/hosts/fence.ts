@@ -60,6 +60,10 @@ export const fencedOff = (host: string, { exitCode, stderr }: RunResult): Certro
   return changed === undefined ? undefined : changedMeanwhile(host, [changed.slice(CHANGED.length)]);
 };
 
+/** Whether this is the error of a command that its fence kept from being run. */
+export const isFencedOff = (error: unknown): boolean =>
+  error instanceof CertrollError && (error.code === 'lock.too-late' || error.code === 'host.changed');
+
 export const tooLate = (host: string): CertrollError =>
   new CertrollError(`${host}: a change came too late to count on the lock, and was not made`, {
     code: 'lock.too-late',

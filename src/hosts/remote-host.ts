@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { Secret } from '../core/secret.js';
 import { factsScript, parseFacts } from './facts.js';
-import { fence, fencedOff, type Fence } from './fence.js';
+import { fence, fencedOff, isFencedOff, type Fence } from './fence.js';
 import type {
   FactRequest,
   Host,
@@ -199,13 +199,17 @@ export class RemoteHost implements Host {
   ): Promise<RunResult> {
     const { paths, words, ...rest } = options;
     const argv = ['sh', '-c', script, 'certroll', ...words];
+    const isOwn = (): void => {
+      for (const path of paths.flatMap((each) => [each, each + PREVIOUS])) this.#sums.delete(path);
+    };
     try {
-      return await this.run(argv, rest);
+      const result = await this.run(argv, rest);
+      isOwn();
+      return result;
     } catch (error) {
+      if (!isFencedOff(error)) isOwn();
       if (error instanceof CommandFailed) throw writeFailed(this.name, what, error);
       throw error;
-    } finally {
-      for (const path of paths.flatMap((each) => [each, each + PREVIOUS])) this.#sums.delete(path);
     }
   }
 }

@@ -42,6 +42,16 @@ keep() {
   [ "$1" = "$2" ] || [ ! -L "$1" ] || ln -sfn -- "$2.certroll-previous" "$1.certroll-previous"
 }
 
+# ACTION A B A B …: runs ACTION A B for each pair.
+each_pair() {
+  action_=$1
+  shift
+  while [ "$#" -gt 0 ]; do
+    "$action_" "$1" "$2"
+    shift 2
+  done
+}
+
 sum_of() { sum_=$(sha256sum <"$1"); printf %s "\${sum_%% *}"; }
 `;
 
@@ -94,15 +104,8 @@ install() {
   sync -- "\${to%/*}"
 }
 done_=
-for action in prepare install; do
-  left=$#
-  while [ "$left" -gt 0 ]; do
-    "$action" "$1" "$2"
-    set -- "$@" "$1" "$2"
-    shift 2
-    left=$((left - 2))
-  done
-done
+each_pair prepare "$@"
+each_pair install "$@"
 `;
 
 /** Arguments: PATH ASIDE-or-empty PATH ASIDE-or-empty … All that can fail comes before the first rename. */
@@ -126,15 +129,8 @@ restore() {
   fi
   sync -- "\${live%/*}"
 }
-for action in prepare restore; do
-  left=$#
-  while [ "$left" -gt 0 ]; do
-    "$action" "$1" "$2"
-    set -- "$@" "$1" "$2"
-    shift 2
-    left=$((left - 2))
-  done
-done
+each_pair prepare "$@"
+each_pair restore "$@"
 `;
 
 /** Argument: PATH. A link is removed, not what it leads to. */

@@ -63,7 +63,7 @@ const isMissing = (world: World, keys: readonly KeyRef[]): boolean =>
     return keys.some((key) => !verifies.includes(key) || !apiserver.loaded.verifies.includes(key));
   });
 
-const signAgain = (draft: Draft, name: string, site: Site): void => {
+const signAgain = (draft: Draft, name: string, key: KeyRef, site: Site): void => {
   const { signingFile, certificateFile } = layoutOf(hostOf(draft.world, name), site);
   const hasCertificate =
     certificateFile !== undefined && hostOf(draft.world, name).files.has(certificateFile + PREVIOUS);
@@ -72,6 +72,7 @@ const signAgain = (draft: Draft, name: string, site: Site): void => {
       kind: 'restore-files',
       host: name,
       paths: [signingFile, ...(hasCertificate ? [certificateFile] : [])],
+      key,
     },
     `roll back on ${name}`,
   );
@@ -164,7 +165,7 @@ export const rollBack = (draft: Draft, before: Before, site: Site): void => {
   }
   for (const { name, key } of [...wanted].reverse()) {
     const section = `roll back on ${name}`;
-    if (back.some((each) => each.name === name)) signAgain(draft, name, site);
+    if (back.some((each) => each.name === name)) signAgain(draft, name, key, site);
     const restarted = restartIfStale(draft, name, 'kube-apiserver', section);
     if (restarted) draft.gate({ kind: 'signs-with', host: name, service: 'kube-apiserver', key }, section);
     restartIfStale(draft, name, 'kube-controller-manager', section);
