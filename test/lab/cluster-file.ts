@@ -2,6 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BASTION } from './bastion-paths.js';
 
+/** For tests that make many restarts and judge something else than their pace. */
+export const QUICK: readonly (readonly [RegExp, string])[] = [
+  [/readyTimes: 2, settle: 3s/, 'readyTimes: 1, settle: 0s'],
+];
+
 /** A copy of the lab's cluster file with some of its text replaced, beside it. Throws when a pattern is not found. */
 export const clusterFileWith = async (
   name: string,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { certroll, resultOf, start, type JsonEvent } from '../support/certroll.js';
+import { clusterFileWith, QUICK } from './cluster-file.js';
 import { Lab } from './lab.js';
 import { CONTROL_PLANES } from './settings.js';
 
@@ -44,7 +45,7 @@ describe('certroll run rotate-sa-keys --dry-run', () => {
   });
 
   test('changes nothing, and lists the very changes that the run then makes', async () => {
-    const args = ['run', 'rotate-sa-keys', '-c', lab.bastion.clusterFile];
+    const args = ['run', 'rotate-sa-keys', '-c', await clusterFileWith('dry-run', QUICK)];
     const before = await snapshot(lab);
     expect(before.files.every(({ lines }) => lines > 50)).toBe(true);
     const dry = await certroll([...args, '--dry-run', '--json']);

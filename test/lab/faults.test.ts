@@ -221,7 +221,7 @@ EOF
     judge(await stage.finish('clock 10 minutes off; apiserver never ready'));
   });
 
-  test('a second certroll on another bastion', async () => {
+  test('a second certroll on another bastion, and somebody who changes a bundle in the middle of a run', async () => {
     const stage = await Stage.set(lab);
     let second: Awaited<Awaited<ReturnType<Stage['begin']>>['finished']> | undefined;
     const first = await stage.befallen(
@@ -235,7 +235,30 @@ EOF
     // It waited for the first to end (or gave up waiting), and then found nothing left to do.
     expect([0, 5]).toContain(second?.exitCode);
     expect((await lockKeys(lab, LOCK)).length).toBe(0);
-    judge(await stage.finish('a second certroll on another bastion'));
+
+    await stage.anew();
+    const { bundle } = SA_FILES;
+    const theirs = async (): Promise<string> => (await lab.exec(cp3.name, ['cat', bundle])).stdout;
+    let written = '';
+    const meddled = await stage.befallen(
+      new At(entry('done', cp1, 'public keys'), async () => {
+        await lab.exec(cp3.name, [
+          'sh',
+          '-ec',
+          `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkey -pubout >>${bundle}`,
+        ]);
+        written = await theirs();
+      }),
+    );
+    expect(meddled).toMatchObject({ exitCode: 1, code: 'host.changed' });
+    expect(meddled.stderr).toContain(`${cp3.fqdn}: something else changed ${bundle}`);
+    expect(await theirs()).toBe(written);
+    const row = await stage.finish('a second bastion; a bundle changed by somebody');
+    // Their key was taken up, and is trusted by all from now on.
+    const [key] = written.split('-----BEGIN PUBLIC KEY-----\n').slice(-1);
+    for (const { name } of CONTROL_PLANES)
+      expect((await lab.exec(name, ['cat', bundle])).stdout).toContain(key);
+    judge(row);
   });
 
   test('a fault that sleeps on the last host stops the run before the first is touched', async () => {

@@ -22,11 +22,17 @@ export class Load {
    * Starts the clients and returns once they have looked around. They end by themselves after `maxSeconds`,
    * or when this process ends.
    */
-  static async start(options: { readonly maxSeconds?: number } = {}): Promise<Load> {
+  static async start(
+    options: {
+      readonly maxSeconds?: number;
+      /** Milliseconds between two rounds of the clients that ask each apiserver at its own address. */
+      readonly tickMs?: number;
+    } = {},
+  ): Promise<Load> {
     const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
     const child = fork(
       fileURLToPath(new URL('./load/worker.ts', import.meta.url)),
-      [String(options.maxSeconds ?? 900)],
+      [String(options.maxSeconds ?? 900), String(options.tickMs ?? 50)],
       {
         execArgv: ['--import', loader],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { certroll, resultOf } from '../support/certroll.js';
+import { clusterFileWith, QUICK } from './cluster-file.js';
 import { kidOf, KubeClient } from './kube.js';
 import { Lab } from './lab.js';
 import { CLIENT_ACCOUNT, CONTROL_PLANES } from './settings.js';
@@ -93,7 +94,8 @@ describe('certroll run purge-sa-token-secrets', () => {
   });
 
   test('comes after a rotation, which keeps the old tokens accepted', async () => {
-    const rotate = ['run', 'rotate-sa-keys', '-c', lab.bastion.clusterFile, '--yes', '--force'];
+    const clusterFile = await clusterFileWith('purge', QUICK);
+    const rotate = ['run', 'rotate-sa-keys', '-c', clusterFile, '--yes', '--force'];
     expect((await certroll(rotate)).exitCode).toBe(0);
     await createToken(YOUNG);
     const signing = new Set((await lab.matrix()).map(({ kid }) => kid));

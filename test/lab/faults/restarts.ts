@@ -1,7 +1,7 @@
 import type { Lab } from '../lab.js';
 import { CONTROL_PLANES } from '../settings.js';
 
-interface Interval {
+export interface Interval {
   readonly host: string;
   readonly from: number;
   readonly to: number;
@@ -30,13 +30,15 @@ const restartsOf = async (lab: Lab, host: string, since: Date): Promise<readonly
   return intervals;
 };
 
-/** Pairs of restarts on two hosts that overlapped, by the journals of their systemds. All hosts share this machine's clock. */
-export const overlappingRestarts = async (lab: Lab, since: Date): Promise<readonly string[]> => {
-  const all = (await Promise.all(CONTROL_PLANES.map(({ name }) => restartsOf(lab, name, since)))).flat();
-  return all.flatMap((a, at) =>
+/** Restarts of all apiservers, by the journals of their systemds. All hosts share this machine's clock. */
+export const restartsSince = async (lab: Lab, since: Date): Promise<readonly Interval[]> =>
+  (await Promise.all(CONTROL_PLANES.map(({ name }) => restartsOf(lab, name, since)))).flat();
+
+/** Pairs of restarts on two hosts that overlapped. */
+export const overlapping = (all: readonly Interval[]): readonly string[] =>
+  all.flatMap((a, at) =>
     all
       .slice(at + 1)
       .filter((b) => a.host !== b.host && a.from < b.to && b.from < a.to)
       .map((b) => `${a.host} and ${b.host}`),
   );
-};

@@ -5,7 +5,6 @@ import { API_PORT, CONTROL_PLANES, type HostSpec } from '../settings.js';
 import { note, type LoadCounts } from './counts.js';
 import type { Token, TokenPool } from './tokens.js';
 
-const TICK_MS = 50;
 /** Older tokens per apiserver and tick; the newest of every signer goes along each time. */
 const KEPT_PER_TICK = 3;
 const MAX_WAITING = 60;
@@ -20,7 +19,13 @@ export class DirectLoad {
   readonly #excused = new Set<string>();
   #turn = 0;
 
-  constructor(pool: TokenPool, counts: LoadCounts, ca: string) {
+  constructor(
+    pool: TokenPool,
+    counts: LoadCounts,
+    ca: string,
+    /** Milliseconds between two rounds. */
+    readonly tickMs: number,
+  ) {
     this.#pool = pool;
     this.#counts = counts;
     this.#agents = new Map(
@@ -42,7 +47,7 @@ export class DirectLoad {
     while (!signal.aborted) {
       const started = performance.now();
       this.#tick();
-      const rest = TICK_MS - (performance.now() - started);
+      const rest = this.tickMs - (performance.now() - started);
       if (rest > 0) await sleep(rest, undefined, { signal }).catch(() => undefined);
     }
   }

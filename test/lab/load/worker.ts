@@ -9,7 +9,8 @@ import { TokenPool } from './tokens.js';
 
 /*
  * The process of the load clients; started by load.ts, which talks to it over IPC. It ends when told to, when
- * its parent is gone, and at the latest after the seconds given as its argument.
+ * its parent is gone, and at the latest after the seconds given as its first argument. The second one is the pace of
+ * the clients that ask each apiserver at its own address.
  */
 const started = Date.now();
 const stop = new AbortController();
@@ -26,7 +27,7 @@ setTimeout(() => stop.abort(), Number(argv[2] ?? '600') * 1000).unref();
 
 const ca = await readFile(BASTION.kubeCa, 'utf8');
 const pool = await TokenPool.open(counts);
-const direct = new DirectLoad(pool, counts, ca);
+const direct = new DirectLoad(pool, counts, ca, Number(argv[3] ?? '50'));
 await direct.lookAround();
 process.send?.('ready');
 await Promise.all([
