@@ -36,11 +36,18 @@ export interface HostObserveOptions {
   readonly progress: (text: string, host?: string) => void;
 }
 
+/** The files that services of a host verify or sign with, or will, and their siblings. */
+export interface KeyFiles {
+  readonly privateKeys: readonly string[];
+  readonly publicFiles: readonly string[];
+}
+
 /** What one host was seen to hold and to run. */
 export interface SeenHost {
   readonly state: HostState;
   readonly facts: HostFacts;
-  /** The key files that its services read, and their siblings: path → SHA-256 of what was read; undefined where there is no file. */
+  readonly keyFiles: KeyFiles;
+  /** Key file → SHA-256 of what was read; undefined where there is no file. */
   readonly sums: ReadonlyMap<string, string | undefined>;
   /** SubjectPublicKeyInfo (PEM) of every kid seen. */
   readonly publicKeys: ReadonlyMap<KeyRef, string>;
@@ -54,8 +61,7 @@ interface HostReading {
   readonly name: string;
   readonly facts: HostFacts;
   readonly files: HostFacts['files'];
-  /** Those of the files that services verify or sign with, or will. */
-  readonly keyFiles: readonly string[];
+  readonly keyFiles: KeyFiles;
   readonly flags: Flags;
 }
 
@@ -137,25 +143,43 @@ const withSiblings = (path: string, { previous }: HostObserveOptions): readonly 
   ...(previous === true ? [path + PREVIOUS] : []),
 ];
 
-/** Two round trips: first the processes, whose flags say which files to read in the second. */
-const readHost = async (name: string, options: HostObserveOptions): Promise<HostReading> => {
-  const host = options.doors.host(name);
-  options.progress('reading its processes', name);
-  const facts = await host.readFacts({ services: options.services(name) });
-  const flags = flagsOf(facts);
+const keyFilesOf = (flags: Flags, options: HostObserveOptions): KeyFiles => {
   const signing = signingFiles(flags);
   const beside = signing.map(besideSigningFile);
   const configured = options.certificate === undefined ? [] : [options.certificate];
-  const publicFiles = [...new Set([...verificationFilesOf(flags), ...beside, ...configured])].flatMap(
-    (path) => withSiblings(path, options),
-  );
-  const privateKeys = signing.flatMap((path) => withSiblings(path, options));
+  const others = [...new Set([...verificationFilesOf(flags), ...beside, ...configured])];
+  return {
+    privateKeys: signing.flatMap((path) => withSiblings(path, options)),
+    publicFiles: others
+      .flatMap((path) => withSiblings(path, options))
+      .filter((path) => !signing.includes(path)),
+  };
+};
+
+const isSame = (a: KeyFiles, b: KeyFiles): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * Two round trips: first the processes, whose flags say which files to read in the second. One, where it is known by now
+ * which files those are, and the flags still say so.
+ */
+const readHost = async (
+  name: string,
+  options: HostObserveOptions,
+  known: KeyFiles | undefined,
+): Promise<HostReading> => {
+  const host = options.doors.host(name);
+  options.progress('reading its processes', name);
+  const facts = await host.readFacts({ services: options.services(name), ...known });
+  const flags = flagsOf(facts);
+  const keyFiles = keyFilesOf(flags, options);
+  if (known && isSame(known, keyFiles)) return { name, facts, files: facts.files, keyFiles, flags };
   options.progress('reading its keys and certificates', name);
+  const publicFiles = [...keyFiles.publicFiles, ...flags.certificates];
   const { files } = await host.readFacts({
-    privateKeys,
-    publicFiles: [...publicFiles, ...flags.certificates].filter((path) => !signing.includes(path)),
+    privateKeys: keyFiles.privateKeys,
+    publicFiles: publicFiles.filter((path) => !signingFiles(flags).includes(path)),
   });
-  return { name, facts, files, keyFiles: [...new Set([...privateKeys, ...publicFiles])], flags };
+  return { name, facts, files, keyFiles, flags };
 };
 
 const certificateOf = (content: string): CertificateState | undefined => {
@@ -271,20 +295,27 @@ const stateOf = async (
 
 /**
  * Observes one host: what its files hold, and what its processes have loaded. Changes nothing. Throws the errors of the
- * doors: what cannot be seen is never taken as well.
+ * doors: what cannot be seen is never taken as well. `known`, from an earlier look, saves a round trip; the certificates
+ * that other flags name are then left out.
  */
-export const observeHost = async (name: string, options: HostObserveOptions): Promise<SeenHost> => {
-  const reading = await readHost(name, options);
+export const observeHost = async (
+  name: string,
+  options: HostObserveOptions,
+  known?: KeyFiles,
+): Promise<SeenHost> => {
+  const reading = await readHost(name, options, known);
   const publicKeys = new Map<KeyRef, string>();
   const notes: string[] = [];
   const state = await stateOf(reading, options, publicKeys, notes);
-  const sums = reading.keyFiles.map((path) => {
+  const { privateKeys, publicFiles } = reading.keyFiles;
+  const sums = [...privateKeys, ...publicFiles].map((path) => {
     const file = reading.files.get(path);
     return [path, file?.exists === true ? file.sha256 : undefined] as const;
   });
   return {
     state,
     facts: reading.facts,
+    keyFiles: reading.keyFiles,
     sums: new Map(sums),
     publicKeys,
     tokenLife: reading.flags.tokenLife,

@@ -1,6 +1,6 @@
 import { readRegistry } from '../changes/registry.js';
 import type { KeyRef, ServiceName, TokenLife, World } from '../trust/world.js';
-import { observeHost, type HostObserveOptions, type SeenHost } from './observe-host.js';
+import { observeHost, type HostObserveOptions, type KeyFiles, type SeenHost } from './observe-host.js';
 import { observeLegacyTokens } from './observe-legacy-tokens.js';
 
 export interface ObserveOptions extends HostObserveOptions {
@@ -22,6 +22,8 @@ export interface Observation {
   readonly notes: readonly string[];
   /** Services that the cluster file names and that were not found running: nothing is known of what they accept or sign. */
   readonly unseen: readonly UnseenService[];
+  /** Host → the files that were read for its keys. */
+  readonly keyFiles: ReadonlyMap<string, KeyFiles>;
 }
 
 export interface UnseenService {
@@ -84,6 +86,7 @@ export const observe = async (options: ObserveOptions): Promise<Observation> => 
     },
     clockOffsetMs: new Map(seen.map(({ state, facts }) => [state.name, facts.clockOffsetMs])),
     notes: seen.flatMap(({ notes }) => notes),
+    keyFiles: new Map(seen.map(({ state, keyFiles }) => [state.name, keyFiles])),
     unseen: seen.flatMap((host) => unseenOn(host, options)),
   };
 };

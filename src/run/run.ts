@@ -144,7 +144,10 @@ const applyAndVerify = async (
   await applyPlan({
     plan,
     before: before.world,
-    look: async (host) => observeHost(host, { ...options.observation, progress: () => undefined }),
+    look: async (host) => {
+      const quiet = { ...options.observation, progress: () => undefined };
+      return observeHost(host, quiet, before.keyFiles.get(host));
+    },
     checkUnchanged: (past, seen) => options.checkUnchanged(past, seen, keys),
     journal,
     emit: options.emit,

@@ -33,6 +33,7 @@ const seen = (state: HostState): SeenHost => ({
       '',
     ]),
   ),
+  keyFiles: { privateKeys: [], publicFiles: [] },
   publicKeys: new Map(),
   tokenLife: undefined,
   notes: [],
