@@ -103,10 +103,10 @@ const apiserverFlags = (host: HostSpec): string[] => [
   '--requestheader-extra-headers-prefix=X-Remote-Extra-',
   `--proxy-client-cert-file=${PKI}/front-proxy-client.crt`,
   `--proxy-client-key-file=${PKI}/front-proxy-client.key`,
-  // On SIGTERM /readyz fails at once, while everything else is answered for another 4 s: long enough for
+  // On SIGTERM /readyz fails at once, while everything else is answered for another 2 s: long enough for
   // haproxy to send new connections elsewhere. After that, requests on old connections get a 429 that says
   // when to come again, rather than a reset.
-  '--shutdown-delay-duration=4s',
+  '--shutdown-delay-duration=2s',
   '--shutdown-send-retry-after=true',
 ];
 

@@ -51,7 +51,7 @@ frontend stats
 backend apiservers
   option httpchk GET /readyz
   http-check expect status 200
-  default-server inter 1s fastinter 300ms downinter 1s fall 2 rise 2 tcp-ut 10s
+  default-server inter 500ms fastinter 200ms downinter 500ms fall 2 rise 2 tcp-ut 10s
   default-server check check-ssl check-sni ${API_SERVER_NAME} verify required verifyhost ${API_SERVER_NAME} ca-file /etc/haproxy/kube-ca.crt
 ${CONTROL_PLANES.map((host) => `  server ${host.name} ${host.address}:${API_PORT}`).join('\n')}
 `;

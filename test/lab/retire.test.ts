@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { certroll } from '../support/certroll.js';
-import { clusterFileWith } from './cluster-file.js';
+import { clusterFileWith, QUICK } from './cluster-file.js';
 import { Lab } from './lab.js';
 import { Load } from './load.js';
 import { storedKeys, storedRotation } from './registry.js';
 import { CONTROL_PLANES } from './settings.js';
-
-const QUICK = [/readyTimes: 2, settle: 3s/, 'readyTimes: 1, settle: 0s'] as const;
 
 describe('after a rotation', () => {
   let lab: Lab;
@@ -29,7 +27,7 @@ describe('after a rotation', () => {
     await lab.restoreFault();
     await lab.trustEachOther();
     stateDir = await mkdtemp(join(tmpdir(), 'certroll-retire-'));
-    clusterFile = await clusterFileWith('quick', [QUICK]);
+    clusterFile = await clusterFileWith('quick', QUICK);
     old = await signers();
     expect((await run(['run', 'rotate-sa-keys', '--force'])).exitCode).toBe(0);
   });
@@ -66,7 +64,7 @@ describe('after a rotation', () => {
 
   test('retire-sa-keys goes on once they are over: every apiserver forgets the old keys', async () => {
     // The operator vouches for a short life; the apiservers have seen no token that is older than it should be.
-    const short = await clusterFileWith('soak', [QUICK, [/mode: per-host/, 'mode: per-host, soak: 1s']]);
+    const short = await clusterFileWith('soak', [...QUICK, [/mode: per-host/, 'mode: per-host, soak: 1s']]);
     const { exitCode, stderr } = await run(['run', 'retire-sa-keys'], short);
     expect(stderr.split('\n').filter((line) => line.startsWith('certroll:'))).toEqual([]);
     expect(exitCode).toBe(0);
