@@ -50,7 +50,11 @@ const LIBRARY = `
   programs() {
     for each in $(grep -lxE -- "$1" /proc/[0-9]*/comm 2>/dev/null); do
       each=\${each#/proc/}
-      process "" "\${each%/comm}"
+      each=\${each%/comm}
+      # Static pods have the host's network; with another it is the process of a machine or cluster inside this host.
+      case $(readlink "/proc/$each/ns/net" 2>/dev/null) in
+        '' | "$(readlink /proc/self/ns/net)") process "" "$each" ;;
+      esac
     done
   }
   pid_file() {
