@@ -1,4 +1,8 @@
 import type { AuditReport, CertificateReport, ClusterReport, ItemReport } from '../audit/report.js';
+import { groupBy } from '../core/group.js';
+
+/** In the order they are told. */
+const SEVERITIES = ['critical', 'warning', 'info'] as const;
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -67,19 +71,24 @@ const metricsOf = ({ clusters }: AuditReport): readonly Metric[] => {
     },
     {
       name: 'certroll_audit_findings',
-      help: 'Findings of the last audit, by rule and severity.',
-      samples: all(({ name, findings }) => {
-        const counts = new Map<string, Sample>();
-        // Always there, so that an alert sees a zero and not nothing.
-        for (const severity of ['critical', 'warning', 'info'])
-          counts.set(severity, { labels: { cluster: name, severity, rule: '' }, value: 0 });
-        for (const { rule, severity } of findings) {
-          const key = `${severity} ${rule}`;
-          const labels = { cluster: name, severity, rule };
-          counts.set(key, { labels, value: (counts.get(key)?.value ?? 0) + 1 });
-        }
-        return [...counts.values()];
-      }),
+      help: 'Findings of the last audit, by severity; a severity without any is 0.',
+      samples: all(({ name, findings }) =>
+        SEVERITIES.map((severity) => ({
+          labels: { cluster: name, severity },
+          value: findings.filter((each) => each.severity === severity).length,
+        })),
+      ),
+    },
+    {
+      name: 'certroll_audit_rule_findings',
+      help: 'Findings of the last audit, by rule; none where a rule found nothing.',
+      samples: all(({ name, findings }) =>
+        groupBy(findings, ({ rule, severity }) => `${severity} ${rule}`).flatMap((same) => {
+          const [first] = same;
+          const labels = { cluster: name, severity: first?.severity ?? '', rule: first?.rule ?? '' };
+          return [{ labels, value: same.length }];
+        }),
+      ),
     },
     {
       name: 'certroll_audit_not_seen',
@@ -101,8 +110,8 @@ const metricsOf = ({ clusters }: AuditReport): readonly Metric[] => {
       help: 'When a process that was audited started.',
       samples: all(({ name, hosts }) =>
         hosts.flatMap((host) =>
-          host.processes.map(({ component, pid, startedAt }) => ({
-            labels: { cluster: name, host: host.name, component, pid: String(pid) },
+          host.processes.map(({ component, startedAt }) => ({
+            labels: { cluster: name, host: host.name, component },
             value: seconds(startedAt),
           })),
         ),
