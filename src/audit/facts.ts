@@ -1,3 +1,4 @@
+import type { TrustObjects } from '../kube/trust-objects.js';
 import type { Failure, HostState, Item } from './inventory.js';
 
 /** All that an audit of one cluster saw; findings and matrices are functions of it. */
@@ -10,6 +11,8 @@ export interface ClusterFacts {
   readonly failures: readonly Failure[];
   /** Host → the kids that its apiserver itself says it verifies with; missing where it does not say. */
   readonly jwks: ReadonlyMap<string, readonly string[]>;
+  /** Objects of the API; undefined when no apiserver was there to ask. */
+  readonly objects?: TrustObjects;
 }
 
 export interface AuditLimits {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { LookedAt } from '../hosts/inspect.js';
 import type { CertificateView } from '../pem/x509.js';
 import { COMPONENTS } from './consumers.js';
-import { kidOfCertificate } from './content.js';
+import { kidOfCertificate, readFile } from './content.js';
 import type { ClusterFacts } from './facts.js';
 import type { Item } from './inventory.js';
 import { authorityMatrix, issuerOf, keyMatrix, type Verdict } from './matrix.js';
@@ -100,6 +100,18 @@ const cluster = z.strictObject({
   ),
   notSeen: z.array(z.string()).describe('Hosts and apiservers that could not be looked at.'),
   items: z.array(item),
+  objects: z
+    .array(
+      z.strictObject({
+        kind: z.string(),
+        namespace: z.string().optional(),
+        name: z.string(),
+        part: z.string(),
+        certificates: z.array(certificate),
+        problems: z.array(z.string()),
+      }),
+    )
+    .describe('Bundles of authorities in the API.'),
   keys: z.array(
     z.strictObject({
       kid: z.string(),
@@ -199,6 +211,13 @@ export const clusterReport = (facts: ClusterFacts): ClusterReport => ({
     host === undefined || text.includes(host) ? text : `${host}: ${text}`,
   ),
   items: facts.hosts.flatMap(({ items }) => items.map(itemReport)),
+  objects: (facts.objects?.bundles ?? []).map(({ kind, namespace, name, part, pem }) => {
+    const { certificates, problems } = readFile({ kind: 'authorities', parser: 'kube-ca', text: pem });
+    return {
+      ...{ kind, name, part, ...(namespace !== undefined && { namespace }) },
+      ...{ certificates: certificates.map(certificateReport), problems: [...problems] },
+    };
+  }),
   keys: keyMatrix(facts).map(({ kid, signers, apiservers }) => ({
     ...{ kid, signers: [...signers] },
     apiservers: apiservers.map(({ host, disk, loaded }) => ({

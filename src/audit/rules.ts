@@ -1,4 +1,5 @@
 import type { ClusterFacts } from './facts.js';
+import * as api from './findings/api.js';
 import * as files from './findings/files.js';
 import * as host from './findings/host.js';
 import { keyMismatch } from './findings/key-mismatch.js';
@@ -30,6 +31,10 @@ export const RULES: readonly Rule[] = [
   files.openKey,
   files.notSeen,
   nameMissing,
+  api.bundleLags,
+  api.bundleBroken,
+  api.requestsPending,
+  api.objectsUnread,
   shared.serialTwice,
   shared.sameKey,
   shared.sameAuthority,

@@ -3,6 +3,7 @@ import type { Failure, HostState } from '../../audit/inventory.js';
 import { CertrollError, messageOf } from '../../core/errors.js';
 import { fanOut } from '../../hosts/fan-out.js';
 import type { Host } from '../../hosts/host.js';
+import type { TrustObjects } from '../../kube/trust-objects.js';
 import { lookAt, type LookOptions } from './look.js';
 
 /** What an audit of a cluster needs of the outside, and how it is told. */
@@ -16,6 +17,8 @@ export interface AuditDoors {
   withHost<T>(name: string, use: (host: Host) => Promise<T>): Promise<T>;
   /** The kids that the apiserver of a host says it verifies with. */
   jwks(name: string): Promise<readonly string[]>;
+  /** The objects of the API, asked of the apiserver of a host. */
+  objects(name: string): Promise<TrustObjects>;
 }
 
 export interface AuditOptions {
@@ -42,6 +45,8 @@ export const auditCluster = async (doors: AuditDoors, options: AuditOptions): Pr
   const { limits, now, progress } = options;
   const failures: Failure[] = [];
   const jwks = new Map<string, readonly string[]>();
+  /** Apiservers that talk to us. */
+  const answered: string[] = [];
   let done = 0;
   const looked = await fanOut(
     doors.hosts,
@@ -58,9 +63,13 @@ export const auditCluster = async (doors: AuditDoors, options: AuditOptions): Pr
           progress('asking its kube-apiserver for its keys', name);
           await doors
             .jwks(name)
-            .then((kids) => jwks.set(name, kids))
+            .then((kids) => {
+              jwks.set(name, kids);
+              answered.push(name);
+            })
             .catch((thrown: unknown) => {
-              if (!isNoList(thrown)) failures.push(failureOf(name, thrown));
+              if (isNoList(thrown)) answered.push(name);
+              else failures.push(failureOf(name, thrown));
             });
         }
         return state;
@@ -75,7 +84,17 @@ export const auditCluster = async (doors: AuditDoors, options: AuditOptions): Pr
     // Whoever opens the hosts bounds how many there are at once.
     Infinity,
   );
+  const [answering] = answered;
+  progress(`asking for the objects of ${doors.cluster}`);
+  const objects =
+    answering === undefined
+      ? undefined
+      : await doors.objects(answering).catch((thrown: unknown) => {
+          failures.push(failureOf(answering, thrown));
+          return undefined;
+        });
   return {
+    ...(objects && { objects }),
     cluster: doors.cluster,
     now: now(),
     limits,

@@ -5,7 +5,9 @@ import { CertrollError } from '../../core/errors.js';
 import { memo } from '../../core/memo.js';
 import { createHost } from '../../hosts/connect.js';
 import { resolveTarget } from '../../hosts/ssh-config.js';
-import { openApiServers } from '../../kube/connect.js';
+import { apiServer } from '../../kube/client.js';
+import { openApiTargets } from '../../kube/connect.js';
+import { trustObjects } from '../../kube/trust-objects.js';
 import type { AuditDoors } from './cluster.js';
 
 const SERVICES = { apiserver: 'kube-apiserver', controllerManager: 'kube-controller-manager' } as const;
@@ -36,16 +38,17 @@ export const openAuditDoors = async (
 ): Promise<AuditDoors> => {
   const { controlPlanes, nodes } = cluster.hosts;
   const settings = { ssh: cluster.ssh, baseDir: cluster.baseDir };
-  const apiOf = async (name: string) => {
+  const targetOf = async (name: string) => {
     const { hostname } = await resolveTarget(name, settings);
-    const apis = await openApiServers(cluster.api, cluster.baseDir, [{ name, address: hostname }]);
-    const api = apis.get(name);
-    if (!api) throw new CertrollError(`${name} has no apiserver`, { code: 'run.unknown-host', host: name });
-    return api;
+    const targets = await openApiTargets(cluster.api, cluster.baseDir, [{ name, address: hostname }]);
+    const target = targets.get(name);
+    if (!target)
+      throw new CertrollError(`${name} has no apiserver`, { code: 'run.unknown-host', host: name });
+    return target;
   };
-  const api = memo(controlPlanes.length + 1, apiOf);
+  const target = memo(controlPlanes.length + 1, targetOf);
   // A kubeconfig that cannot be used is a mistake of the cluster file, not a finding.
-  await openApiServers(cluster.api, cluster.baseDir, []);
+  await openApiTargets(cluster.api, cluster.baseDir, []);
   return {
     cluster: cluster.name,
     hosts: [
@@ -64,6 +67,7 @@ export const openAuditDoors = async (
           await host.close();
         }
       }),
-    jwks: async (name) => [...(await (await api(name)).jwks()).keys()],
+    jwks: async (name) => [...(await apiServer(await target(name)).jwks()).keys()],
+    objects: async (name) => trustObjects(await target(name)),
   };
 };

@@ -88,7 +88,8 @@ users:
     `--service-account-key-file=${sa.certFile}`,
   ]);
   await program('kube-scheduler', ['--secure-port=0', `--kubeconfig=${join(dir, 'scheduler.conf')}`]);
-  // Changed after it was read: embedded data takes a restart.
+  // Changed after it was read: embedded data takes a restart. The kernel tells a start to some hundredths of a second.
+  await new Promise((resolve) => setTimeout(resolve, 300));
   writeFileSync(join(dir, 'scheduler.conf'), config(leaf), { mode: 0o600 });
   await sshd.file('kubeconfig', config(leaf));
   clusterFile = await sshd.file(

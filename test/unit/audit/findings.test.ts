@@ -9,6 +9,7 @@ import { auditReportSchema, clusterReport } from '../../../src/audit/report.js';
 import { failing, findingsOf, RULES } from '../../../src/audit/rules.js';
 import { settingsOf, usesOf, type ComponentProcess } from '../../../src/audit/uses.js';
 import { isSameName, isTrusted } from '../../../src/audit/verify.js';
+import type { BundleObject, TrustObjects } from '../../../src/kube/trust-objects.js';
 import type { LookedAt } from '../../../src/hosts/inspect.js';
 import { renderAuditHtml } from '../../../src/report/audit-html.js';
 import { renderCheckmk, renderNagios } from '../../../src/report/audit-monitoring.js';
@@ -305,6 +306,36 @@ describe('an audit', () => {
     expect(one({ state: { changedFlags: ['--client-ca-file'] } })).toEqual(['info flags-changed']);
     const failures = [{ host: 'cp9', text: 'no route', hint: undefined }];
     expect(found([], { failures })).toEqual(['critical not-seen']);
+  });
+
+  it('finds objects of the API that do not vouch for what is shown, are damaged, or wait', () => {
+    const bundle = (name: string, part: string, text: string, namespace?: string) => ({
+      ...{ kind: 'ConfigMap', name, part, namespace, pem: text },
+    });
+    const objects = (bundles: readonly BundleObject[], more: Partial<TrustObjects> = {}) => ({
+      objects: { bundles, pending: [], unread: [], ...more },
+    });
+    const cp = host('cp1', { files: serving('leaf') });
+    const root = (text: string, namespace: string) =>
+      bundle('kube-root-ca.crt', 'data.ca.crt', text, namespace);
+    expect(found([cp], objects([root(pem('ca'), 'a'), root(pem('other', 'ca'), 'b')]))).toEqual([]);
+    const lagging = findingsOf(
+      facts([cp], objects([root(pem('ca'), 'a'), root(pem('other'), 'b'), root(pem('other'), 'c')])),
+    );
+    expect(lagging.map(({ rule, text }) => [rule, text])).toEqual([
+      [
+        'api-bundle-lags',
+        expect.stringContaining('b/kube-root-ca.crt (data.ca.crt) and in 1 more namespaces'),
+      ],
+    ]);
+    expect(found([], objects([bundle('x', 'webhook', 'nothing')]))).toEqual(['warning api-bundle-broken']);
+    expect(found([], objects([bundle('x', 'webhook', pem('old'))]))).toEqual(['critical api-bundle-broken']);
+    const waits = (ms: number) => ({ name: 'csr-1', signer: 's', createdAt: new Date(NOW.getTime() - ms) });
+    expect(found([], objects([], { pending: [waits(60_000)] }))).toEqual([]);
+    expect(found([], objects([], { pending: [waits(DAY)] }))).toEqual(['warning csr-pending']);
+    expect(found([], objects([], { unread: [{ what: 'x', why: 'forbidden' }] }))).toEqual([
+      'info api-not-read',
+    ]);
   });
 
   it('has rules with names of their own that say why and what to do', () => {
