@@ -4,6 +4,7 @@ import { CertrollError, EXIT } from '../core/errors.js';
 import { addAuditCommand } from './commands/audit.js';
 import { addCookbookCommands } from './commands/cookbook.js';
 import { addHistoryCommands } from './commands/history.js';
+import { addInitCommand } from './commands/init.js';
 import { addLockCommands } from './commands/lock.js';
 import { addRunCommands } from './commands/run.js';
 import { addStatusCommand } from './commands/status.js';
@@ -49,6 +50,7 @@ pending (dry run) · 4 refused by proof or gate · 5 lock not had in time · 6 o
   addHistoryCommands(root);
   addCookbookCommands(root);
   addLockCommands(root);
+  addInitCommand(root);
   return root;
 };
 
