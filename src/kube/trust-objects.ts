@@ -147,6 +147,8 @@ export const trustObjects = async (target: ApiTarget): Promise<TrustObjects> => 
     } catch (thrown) {
       if (!(thrown instanceof CertrollError) || !['kube.forbidden', 'kube.answer'].includes(thrown.code))
         throw thrown;
+      // An apiserver that does not serve this kind has none of it.
+      if (/ answered 404: /.test(thrown.message)) return [];
       unread.push({ what: `${asked.resource} (${asked.path})`, why: thrown.message });
       return [];
     }

@@ -3,6 +3,7 @@ import type { CertificateView } from '../../pem/x509.js';
 import { kidOfCertificate } from '../content.js';
 import { itemsOf, processOf, type ClusterFacts } from '../facts.js';
 import type { Item } from '../inventory.js';
+import { listed } from '../listed.js';
 import { issuerOf } from '../matrix.js';
 import type { Hit, Rule, Severity } from '../rule.js';
 
@@ -30,7 +31,7 @@ export const serialTwice: Rule = {
           ? 'the same certificate'
           : 'another certificate with the same serial of the same authority';
         const severity: Severity = isOne ? 'info' : 'critical';
-        const text = `${what} (serial ${first.leaf.serial}) is on ${hosts.join(', ')}: ${first.item.path}`;
+        const text = `${what} (serial ${first.leaf.serial}) is on ${listed(hosts)}: ${first.item.path}`;
         return [{ component: first.item.component, subject: `serial ${first.leaf.serial}`, text, severity }];
       },
     ),
@@ -62,7 +63,7 @@ export const sameKey: Rule = {
       const [first] = same;
       if (!first || purposes.length < 2) return [];
       const isGrave = purposes.some((each) => each.startsWith('signs'));
-      const text = `one key ${purposes.join(' and ')}: ${distinct(same.map(({ item }) => `${processOf(item)} ${item.named}`)).join(', ')}`;
+      const text = `one key ${purposes.join(' and ')}: ${listed(distinct(same.map(({ item }) => `${processOf(item)} ${item.named}`)))}`;
       const severity: Severity = isGrave ? 'warning' : 'info';
       return [
         {

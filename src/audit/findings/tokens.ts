@@ -1,3 +1,4 @@
+import { listed } from '../listed.js';
 import { keyMatrix } from '../matrix.js';
 import type { Rule } from '../rule.js';
 
@@ -11,7 +12,7 @@ export const tokenRefused: Rule = {
       signers.length === 0
         ? []
         : apiservers.flatMap(({ host, disk, loaded }) => {
-            const who = `tokens of ${signers.join(', ')}`;
+            const who = `tokens of ${listed(signers)}`;
             const subject = `kid ${kid}`;
             const common = { host, component: 'kube-apiserver', subject };
             if (loaded === false)

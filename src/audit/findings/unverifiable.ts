@@ -1,5 +1,6 @@
 import { groupBy } from '../../core/group.js';
 import { processOf } from '../facts.js';
+import { listed } from '../listed.js';
 import { pairsOf, type Pair } from '../matrix.js';
 import type { Hit, Rule } from '../rule.js';
 
@@ -10,14 +11,11 @@ const group = (pairs: readonly Pair[]): readonly (readonly Pair[])[] =>
     return [...shown, verifier.component, verifier.named].join(' ');
   });
 
-const list = (names: readonly string[]): string =>
-  names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');
-
 const hits = (pairs: readonly Pair[], how: string): readonly Hit[] =>
   group(pairs).flatMap((same) => {
     const [{ presenter, verifier } = {}] = same;
     if (!presenter || !verifier) return [];
-    const where = list([...new Set(same.map((each) => each.verifier.host))]);
+    const where = listed([...new Set(same.map((each) => each.verifier.host))]);
     return [
       {
         host: presenter.host,

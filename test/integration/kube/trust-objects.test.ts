@@ -95,6 +95,11 @@ describe('the objects of trust in the API', () => {
     expect(asked.every((each) => each.startsWith('GET ') && !each.includes('secrets'))).toBe(true);
   });
 
+  it('are none of a kind that the apiserver does not serve', async () => {
+    fake.answers(404, { message: 'the server could not find the requested resource' });
+    expect(await objects()).toEqual({ bundles: [], pending: [], unread: [] });
+  });
+
   it('are a failure where nobody answers', async () => {
     fake.handler = (request) => request.socket.destroy();
     expect((await failure(objects())).code).toMatch(/^kube\./);
