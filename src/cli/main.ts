@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { CertrollError, EXIT } from '../core/errors.js';
+import { addAuditCommand } from './commands/audit.js';
 import { addCookbookCommands } from './commands/cookbook.js';
 import { addHistoryCommands } from './commands/history.js';
+import { addInitCommand } from './commands/init.js';
 import { addLockCommands } from './commands/lock.js';
 import { addRunCommands } from './commands/run.js';
 import { addStatusCommand } from './commands/status.js';
@@ -35,6 +37,7 @@ Examples:
   certroll run rotate-sa-keys -c prod.yaml           shows the plan, asks, then runs it
   certroll run rotate-sa-keys -c prod.yaml --yes     from cron: runs only what is due
   certroll run check-expiry -c prod.yaml             what expires when; changes nothing
+  certroll audit -c prod.yaml                        what each process has loaded; changes nothing
   certroll status -c prod.yaml                       who signs with what, and who accepts it
   certroll lock show -c prod.yaml                    who holds the restart lock
 
@@ -43,9 +46,11 @@ pending (dry run) · 4 refused by proof or gate · 5 lock not had in time · 6 o
     );
   addRunCommands(root);
   addStatusCommand(root);
+  addAuditCommand(root);
   addHistoryCommands(root);
   addCookbookCommands(root);
   addLockCommands(root);
+  addInitCommand(root);
   return root;
 };
 

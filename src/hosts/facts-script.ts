@@ -23,10 +23,11 @@ export const factsScript = (request: FactRequest): string => {
   ];
   const asked = calls.map((words) => `  ${commandLine(words)}`).join('\n');
   // One function, called on one line: sh has read all of it before a command could eat the rest.
-  return `main() {\n${LIBRARY}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
+  return `main() {\n${BASICS}\n${LIBRARY}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
 };
 
-const LIBRARY = `
+/** Shell functions of every script that reads a host: how a line is said, and the host's clocks. */
+export const BASICS = `
   LC_ALL=C PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
   export LC_ALL PATH
   say() { printf '${MARK}'; printf ' %s' "$@"; printf '\\n'; }
@@ -40,7 +41,10 @@ const LIBRARY = `
     say start "$now" "$up" "$hz" "$(sed -n 's/^btime //p' /proc/stat)" "$(uname -n | enc)"
   }
   finish() { say finish "$(date +%s.%N)"; }
+  ticks_of() { sed -n 's/^.*) //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+  environment_files() { while IFS= read -r each; do cat -- "$each" 2>/dev/null; echo; done; }`;
 
+const LIBRARY = `
   file() {
     if ! why=$(stat -L -- "$2" 2>&1 >/dev/null); then
       case $why in
@@ -79,7 +83,6 @@ const LIBRARY = `
     say start_with "$(word "$1")" "$(property ExecStart | tail -n 1 | enc)" "$(property Environment | enc)" \
       "$(property EnvironmentFiles | sed -n 's/ (ignore_errors=[a-z]*)$//p' | environment_files | enc)"
   }
-  environment_files() { while IFS= read -r each; do cat -- "$each" 2>/dev/null; echo; done; }
   pid_file() {
     if [ ! -e "$2" ]; then
       say stopped "$(word "$1")" "$(word "$2 does not exist")"
@@ -104,7 +107,6 @@ const LIBRARY = `
     user=$(getent passwd "$uid" | cut -d: -f1)
     say running "$(word "$1")" "$2" "$ticks" "$(word "\${user:-$uid}")" ".$argv"
   }
-  ticks_of() { sed -n 's/^.*) //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
   space() {
     dir=$1

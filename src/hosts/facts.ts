@@ -1,24 +1,10 @@
 import { createHash } from 'node:crypto';
 import { CertrollError } from '../core/errors.js';
-import { MARK } from './facts-script.js';
 import type { FileFact, HostFacts, ServiceFact } from './host.js';
+import { decode, decodeBytes, readSaid, startTime, toMs, type Clocks, type RoundTrip } from './said.js';
 import { startCommand } from './systemd-command.js';
 
 export { factsScript } from './facts-script.js';
-
-/** When the script was sent and when its answer had come, milliseconds by the bastion's clock. */
-export interface RoundTrip {
-  readonly sentAtMs: number;
-  readonly receivedAtMs: number;
-}
-
-/** The host's clocks as the script's first line gives them. */
-interface Clocks {
-  readonly nowMs: number;
-  readonly uptimeMs: number;
-  readonly ticksPerSecond: number;
-  readonly bootedAtMs: number;
-}
 
 /**
  * Reads the output of `factsScript`. Throws `host.read` when a file or service could not be read
@@ -29,24 +15,7 @@ export const parseFacts = (
   output: string,
   { sentAtMs, receivedAtMs }: RoundTrip,
 ): HostFacts => {
-  const lines = output
-    .split('\n')
-    .flatMap((line) => (line.startsWith(`${MARK} `) ? [line.split(' ').slice(1)] : []));
-  const [, startedAt, uptime, hz, bootTime, hostname] = lines.find(([kind]) => kind === 'start') ?? [];
-  const [, finishedAt] = lines.find(([kind]) => kind === 'finish') ?? [];
-  if (startedAt === undefined || finishedAt === undefined) {
-    throw new CertrollError(`cannot read facts of ${host}: the answer is incomplete`, {
-      code: 'host.read',
-      host,
-      hint: 'The host needs sh, coreutils and /proc. Try again; if it stays so, look at its disk and memory.',
-    });
-  }
-  const clocks: Clocks = {
-    nowMs: toMs(startedAt),
-    uptimeMs: toMs(uptime),
-    ticksPerSecond: Number(hz),
-    bootedAtMs: toMs(bootTime),
-  };
+  const { lines, clocks, hostname, clockOffsetMs } = readSaid(host, output, { sentAtMs, receivedAtMs });
   const files = new Map<string, FileFact>();
   const services = new Map<string, ServiceFact>();
   const freeBytes = new Map<string, number>();
@@ -71,9 +40,7 @@ export const parseFacts = (
     }
     if (kind === 'space') freeBytes.set(key, Number(words[0]) * Number(words[1]));
   }
-  // As NTP does: half of the way there against half of the way back, the script's own time left out.
-  const clockOffsetMs = (clocks.nowMs - sentAtMs + (toMs(finishedAt) - receivedAtMs)) / 2;
-  return { clockOffsetMs, hostname: decode(hostname).trim(), files, services, freeBytes };
+  return { clockOffsetMs, hostname, files, services, freeBytes };
 };
 
 const fileFact = (kind: 'public' | 'private', path: string, words: readonly string[]): FileFact => {
@@ -105,18 +72,3 @@ const serviceFact = ([pid, ticks, user, argv]: readonly string[], clocks: Clocks
   argv: decode(argv).replace(/\0$/, '').split('\0'),
   user: decode(user),
 });
-
-/**
- * When a process started, by the host's wall clock. The kernel gives the boot time in whole
- * seconds only; now minus uptime is exact to a tick, and is taken unless a container shows another
- * uptime than the one that ticks count from.
- */
-const startTime = (ticks: number, { nowMs, uptimeMs, ticksPerSecond, bootedAtMs }: Clocks): number => {
-  const exactBoot = nowMs - uptimeMs;
-  const boot = Math.abs(exactBoot - bootedAtMs) < 2000 ? exactBoot : bootedAtMs;
-  return Math.round(boot + (ticks * 1000) / ticksPerSecond);
-};
-
-const toMs = (seconds: string | undefined): number => Number(seconds) * 1000;
-const decodeBytes = (word = ''): Buffer => Buffer.from(word.slice(1), 'base64');
-const decode = (word?: string): string => decodeBytes(word).toString();

@@ -6,6 +6,7 @@ import { oneLine } from '../core/text.js';
 import type { ApiServer } from './api-server.js';
 import { apiServer } from './client.js';
 import { credentialsOf, type Credentials } from './credentials.js';
+import type { ApiTarget } from './request.js';
 
 export type ApiSettings = ClusterFile['api'];
 
@@ -35,6 +36,16 @@ export const openApiServers = async (
   baseDir: string,
   hosts: readonly ApiAddress[],
 ): Promise<ReadonlyMap<string, ApiServer>> => {
+  const targets = await openApiTargets(settings, baseDir, hosts);
+  return new Map([...targets].map(([name, target]) => [name, apiServer(target)]));
+};
+
+/** What requests to those apiservers are sent with; throws as `openApiServers` does. */
+export const openApiTargets = async (
+  settings: ApiSettings,
+  baseDir: string,
+  hosts: readonly ApiAddress[],
+): Promise<ReadonlyMap<string, ApiTarget>> => {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
   const path = resolve(baseDir, settings.kubeconfig);
@@ -61,13 +72,13 @@ export const openApiServers = async (
   return new Map(
     hosts.map(({ name, address }) => [
       name,
-      apiServer({
+      {
         host: name,
         url: urlOf(address, settings.ports?.[name] ?? settings.port),
         serverName: settings.serverName,
         credentials,
         timeoutMs,
-      }),
+      },
     ]),
   );
 };

@@ -1,20 +1,10 @@
 import { z } from 'zod';
 import { Secret } from '../core/secret.js';
 import type { SecretUse, TokenSecret } from './api-server.js';
+import { pageOf } from './list.js';
 
 /** The type of a Secret that holds a service account's token. */
 export const TOKEN_TYPE = 'kubernetes.io/service-account-token';
-
-/** One page of a list, and what to ask for the next with. */
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly next: string | undefined;
-}
-
-const pageOf = <T>(item: z.ZodType<readonly T[]>): z.ZodType<Page<T>> =>
-  z
-    .object({ metadata: z.object({ continue: z.string().optional() }).optional(), items: z.array(item) })
-    .transform(({ metadata, items }) => ({ items: items.flat(), next: metadata?.continue || undefined }));
 
 const strings = z.record(z.string(), z.string()).nullish();
 

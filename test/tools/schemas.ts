@@ -2,7 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { auditReportSchema } from '../../src/audit/report.js';
 import { clusterFileSchema } from '../../src/cluster/schema.js';
+import { fleetFileSchema } from '../../src/cluster/fleet.js';
 import { cookbookSchema } from '../../src/cookbook/schema.js';
 import { ROOT } from '../support/build.js';
 
@@ -13,10 +15,20 @@ interface Published {
 }
 
 const published: Readonly<Record<string, Published>> = {
+  'audit.schema.json': {
+    schema: auditReportSchema,
+    title: 'certroll audit report',
+    description: 'What certroll audit --format json prints.',
+  },
   'cluster.schema.json': {
     schema: clusterFileSchema,
     title: 'certroll cluster file',
     description: 'What certroll must be told about a cluster; the rest it sees for itself.',
+  },
+  'fleet.schema.json': {
+    schema: fleetFileSchema,
+    title: 'certroll fleet file',
+    description: 'Clusters that certroll audit looks at together.',
   },
   'cookbook.schema.json': {
     schema: cookbookSchema,

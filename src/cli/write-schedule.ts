@@ -1,0 +1,53 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { loadCluster } from '../cluster/load.js';
+import { clusterFiles } from '../cluster/fleet.js';
+import { CertrollError, EXIT } from '../core/errors.js';
+import { writeAtomically } from '../core/write-atomically.js';
+import { scheduleFiles } from '../report/audit-schedule.js';
+import type { InitFlags } from './commands/init.js';
+import { print } from './session.js';
+
+const wrong = (message: string, hint: string): CertrollError =>
+  new CertrollError(message, { code: 'usage', exit: EXIT.usage, hint });
+
+/** The cluster's own name, or that of the folder or fleet file, in letters that a unit's name may have. */
+const nameFor = async (path: string): Promise<string> => {
+  const files = await clusterFiles(path);
+  const [only] = files;
+  if (only !== undefined && resolve(only) === resolve(path)) return (await loadCluster(path)).name;
+  const name = basename(resolve(path)).replace(/\.ya?ml$/, '');
+  return (
+    name
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-|-$/g, '') || 'fleet'
+  );
+};
+
+/** `certroll init --systemd`. Throws `usage` (exit 2) rather than replace a file. */
+export const writeSchedule = async (flags: InitFlags): Promise<number> => {
+  if (!/^[a-z_][a-z0-9_-]*\$?$/.test(flags.user))
+    throw wrong(`'${flags.user}' is not the name of a user`, 'Give --user a name such as certroll.');
+  const metricsFolder = resolve(flags.metricsFolder);
+  if (/[\r\n]/.test(metricsFolder + resolve(flags.cluster)))
+    throw wrong('a path with a line end cannot stand in a unit', 'Name the files otherwise.');
+  const files = scheduleFiles({
+    name: await nameFor(flags.cluster),
+    program: [process.execPath, realpathSync(process.argv[1] ?? '')],
+    cluster: resolve(flags.cluster),
+    user: flags.user,
+    metricsFolder,
+  });
+  const there = [...files.keys()].filter((name) => existsSync(join(flags.output, name)));
+  if (there.length > 0 && flags.force !== true)
+    throw wrong(
+      `${join(flags.output, there[0] ?? '')} exists`,
+      'Give --force to replace it, or another --output.',
+    );
+  for (const [name, text] of files) {
+    await writeAtomically(join(flags.output, name), text);
+    print(join(flags.output, name));
+  }
+  return EXIT.done;
+};

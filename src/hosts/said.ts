@@ -1,0 +1,65 @@
+import { CertrollError } from '../core/errors.js';
+import { MARK } from './facts-script.js';
+
+/** When the script was sent and when its answer had come, milliseconds by the bastion's clock. */
+export interface RoundTrip {
+  readonly sentAtMs: number;
+  readonly receivedAtMs: number;
+}
+
+/** The host's clocks as the script's first line gives them. */
+export interface Clocks {
+  readonly nowMs: number;
+  readonly uptimeMs: number;
+  readonly ticksPerSecond: number;
+  readonly bootedAtMs: number;
+}
+
+/** What a script that reads a host said: its lines in words, and what its first and last line tell. */
+export interface Said {
+  readonly lines: readonly (readonly string[])[];
+  readonly clocks: Clocks;
+  readonly hostname: string;
+  /** Host's clock minus the bastion's, milliseconds. */
+  readonly clockOffsetMs: number;
+}
+
+/** Splits a script's output. Throws `host.read` when it is incomplete. */
+export const readSaid = (host: string, output: string, { sentAtMs, receivedAtMs }: RoundTrip): Said => {
+  const lines = output
+    .split('\n')
+    .flatMap((line) => (line.startsWith(`${MARK} `) ? [line.split(' ').slice(1)] : []));
+  const [, startedAt, uptime, hz, bootTime, hostname] = lines.find(([kind]) => kind === 'start') ?? [];
+  const [, finishedAt] = lines.find(([kind]) => kind === 'finish') ?? [];
+  if (startedAt === undefined || finishedAt === undefined) {
+    throw new CertrollError(`cannot read facts of ${host}: the answer is incomplete`, {
+      code: 'host.read',
+      host,
+      hint: 'The host needs sh, coreutils and /proc. Try again; if it stays so, look at its disk and memory.',
+    });
+  }
+  const clocks: Clocks = {
+    nowMs: toMs(startedAt),
+    uptimeMs: toMs(uptime),
+    ticksPerSecond: Number(hz),
+    bootedAtMs: toMs(bootTime),
+  };
+  // As NTP does: half of the way there against half of the way back, the script's own time left out.
+  const clockOffsetMs = (clocks.nowMs - sentAtMs + (toMs(finishedAt) - receivedAtMs)) / 2;
+  return { lines, clocks, hostname: decode(hostname).trim(), clockOffsetMs };
+};
+
+/**
+ * When a process started, by the host's wall clock. The kernel gives the boot time in whole
+ * seconds only; now minus uptime is exact to a tick, and is taken unless a container shows another
+ * uptime than the one that ticks count from.
+ */
+export const startTime = (ticks: number, { nowMs, uptimeMs, ticksPerSecond, bootedAtMs }: Clocks): number => {
+  const exactBoot = nowMs - uptimeMs;
+  const boot = Math.abs(exactBoot - bootedAtMs) < 2000 ? exactBoot : bootedAtMs;
+  return Math.round(boot + (ticks * 1000) / ticksPerSecond);
+};
+
+export const toMs = (seconds: string | undefined): number => Number(seconds) * 1000;
+export const decodeBytes = (word = ''): Buffer => Buffer.from(word.slice(1), 'base64');
+export const decode = (word?: string): string => decodeBytes(word).toString();
