@@ -49,10 +49,23 @@ pending (dry run) · 4 refused by proof or gate · 5 lock not had in time · 6 o
   return root;
 };
 
-const report = async (thrown: unknown, debug: boolean): Promise<number> => {
-  // Commander has printed its own message by now.
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
-  const { renderError } = await import('../report/errors.js');
+interface ReportStyle {
+  readonly debug: boolean;
+  /** Tell it on standard output too, as the last line. */
+  readonly json: boolean;
+}
+
+/** Tells what ended the command, and gives the exit status. */
+const report = async (thrown: unknown, { debug, json }: ReportStyle): Promise<number> => {
+  const { errorJson, renderError } = await import('../report/errors.js');
+  if (thrown instanceof CommanderError) {
+    // Commander has printed its own message by now; help that was asked for is no error.
+    if (thrown.exitCode === 0) return EXIT.done;
+    const usage = new CertrollError(thrown.message, { code: 'usage', exit: EXIT.usage });
+    if (json) process.stdout.write(`${errorJson(usage)}\n`);
+    return EXIT.usage;
+  }
+  if (json) process.stdout.write(`${errorJson(thrown)}\n`);
   process.stderr.write(
     `${renderError(thrown, { color: process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === '', debug })}\n`,
   );
@@ -76,6 +89,10 @@ export const main = async (argv: readonly string[]): Promise<number> => {
     await root.parseAsync(argv);
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.done;
   } catch (thrown) {
-    return report(thrown, root.opts<{ debug?: boolean }>().debug === true);
+    return report(thrown, {
+      debug: root.opts<{ debug?: boolean }>().debug === true,
+      // From the words themselves: what was thrown may be about the options.
+      json: argv.includes('--json'),
+    });
   }
 };

@@ -15,7 +15,7 @@ import { run } from '../run/run.js';
 import type { Site } from '../steps/step.js';
 import { confirmOnTerminal } from './confirm.js';
 import { exitOf, printResult } from './print-result.js';
-import { chooseReporter, emitTo, print, withSession, type Session } from './session.js';
+import { chooseReporter, emitTo, withSession, type Session } from './session.js';
 import { stopOnSignals } from './signals.js';
 
 const runId = (now: Date): string =>
@@ -136,12 +136,6 @@ export const perform = async (
         renewBefore: cluster.thresholds.renewBefore,
       });
       return exitOf(result);
-    } catch (thrown) {
-      if (flags.json === true && thrown instanceof CertrollError) {
-        const { code, exit, message, host, hint } = thrown;
-        print(JSON.stringify({ type: 'error', code, exit, message, host, hint }));
-      }
-      throw thrown;
     } finally {
       reporter.end();
     }
