@@ -72,18 +72,8 @@ const report = async (thrown: unknown, { debug, json }: ReportStyle): Promise<nu
   return thrown instanceof CertrollError ? thrown.exit : EXIT.failed;
 };
 
-/** A reader that went away (`| head -1`) must not end a run between two changes: what it would have read is dropped. */
-const survivePipes = (): void => {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
-};
-
 /** Runs the command line; resolves to the exit status. */
 export const main = async (argv: readonly string[]): Promise<number> => {
-  survivePipes();
   const root = program();
   try {
     await root.parseAsync(argv);
