@@ -11,12 +11,12 @@ import type { Emit } from '../run/emit.js';
 import { checkJournal, openJournal } from '../run/journal.js';
 import type { Observation } from '../run/observe.js';
 import { proveAll } from '../run/prove-all.js';
-import { run } from '../run/run.js';
+import { run, runLockName } from '../run/run.js';
 import type { Site } from '../steps/step.js';
 import { confirmOnTerminal } from './confirm.js';
 import { exitOf, printResult } from './print-result.js';
 import { chooseReporter, emitTo, withSession, type Session } from './session.js';
-import { stopOnSignals } from './signals.js';
+import { leftBehind, stopOnSignals } from './signals.js';
 
 const runId = (now: Date): string =>
   `${now.toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(3).toString('hex')}`;
@@ -94,7 +94,17 @@ export const perform = async (
     const reporter = await chooseReporter(flags.json === true);
     const reportsOnly = job.reportsOnly === true;
     const emit = reportsOnly && flags.json !== true ? withoutFindings(emitTo(reporter)) : emitTo(reporter);
-    const signal = stopOnSignals((text) => emit({ type: 'note', level: 'warning', text }));
+    const settings = applySettings(cluster);
+    const lockSeconds = Math.ceil(parseDuration(cluster.lock.ttl) / 1000);
+    const locks = [cluster.lock.name, runLockName(settings.registryPrefix, cluster.name)];
+    const signal = stopOnSignals({
+      say: (text) => emit({ type: 'note', level: 'warning', text }),
+      sayLast: (text) => {
+        reporter.end();
+        process.stderr.write(`certroll: ${text}\n`);
+      },
+      left: flags.dryRun === true ? 'nothing was changed' : leftBehind(locks, lockSeconds),
+    });
     try {
       const result = await run({
         id,
@@ -107,14 +117,14 @@ export const perform = async (
         doors,
         observation: { ...observation, ...job.observes },
         makePlan: (seen) => job.makePlan(seen, siteOf(cluster, id)),
-        settings: applySettings(cluster),
+        settings,
         limits: {
           clockSkewMs: parseDuration(cluster.thresholds.clockSkew),
           freeBytes: cluster.thresholds.freeSpace,
         },
         lock: {
           name: cluster.lock.name,
-          ttl: Math.ceil(parseDuration(cluster.lock.ttl) / 1000),
+          ttl: lockSeconds,
           waitMs: parseDuration(cluster.lock.wait),
         },
         // A job that only reports has no journal.
