@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { findCookbooks } from '../cookbook/find.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { addCookbookCommands } from './commands/cookbook.js';
 import { addHistoryCommands } from './commands/history.js';
@@ -12,6 +13,15 @@ const version = (): string => {
   return (JSON.parse(text) as { version: string }).version;
 };
 
+/** Words of commander's that leave out what would help most. */
+const clearer = (text: string): string => {
+  const [, word = ''] = /^error: unknown command '(.+?)'/.exec(text) ?? [];
+  if (findCookbooks(['cookbooks']).has(word))
+    return `error: unknown command '${word}'; did you mean "certroll run ${word}"?\n`;
+  // Whoever is told that -c is missing may as well have meant to set it for good.
+  return text.replace("--cluster <file>' not specified", '$&; give it, or set CERTROLL_CLUSTER');
+};
+
 /** The whole command line. Commands load what they need when they run, so that --help and --version stay quick. */
 export const program = (): Command => {
   const root = new Command('certroll')
@@ -21,9 +31,7 @@ export const program = (): Command => {
     .version(version(), '-V, --version')
     .exitOverride()
     .configureOutput({
-      // Whoever is told that -c is missing may as well have meant to set it for good.
-      outputError: (text, write) =>
-        write(text.replace("--cluster <file>' not specified", '$&; give it, or set CERTROLL_CLUSTER')),
+      outputError: (text, write) => write(clearer(text)),
     })
     .showHelpAfterError('(certroll --help shows what there is)')
     .option('--debug', 'show the causes of an error')

@@ -63,6 +63,11 @@ describe('certroll', () => {
 
   it.each([
     ['an unknown command', ['rum'], /Did you mean run\?/],
+    [
+      'a cookbook in the place of a command',
+      ['retire-sa-keys', '-c', 'x'],
+      /unknown command 'retire-sa-keys'; did you mean "certroll run retire-sa-keys"\?/,
+    ],
     ['an unknown option', ['run', 'rotate-sa-keys', '-c', 'x', '--dry-rum'], /Did you mean --dry-run\?/],
     [
       'no cluster file',
