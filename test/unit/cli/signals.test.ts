@@ -5,7 +5,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 describe('a signal', () => {
   const before = SIGNALS.map((signal) => process.listeners(signal));
-  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
+    throw new Error('exit');
+  });
 
   afterEach(() => {
     exit.mockClear();
@@ -26,7 +28,7 @@ describe('a signal', () => {
 
   it('stops the run after the change under way', () => {
     const { said, signal } = listen();
-    process.emit('SIGINT');
+    process.emit('SIGINT', 'SIGINT');
     expect(signal.reason).toMatchObject({ code: 'run.interrupted', exit: 1 });
     expect(said).toEqual([expect.stringMatching(/^SIGINT: stopping once the change under way is finished/)]);
     expect(exit).not.toHaveBeenCalled();
@@ -37,8 +39,8 @@ describe('a signal', () => {
     ['SIGTERM', 143],
   ] as const)('that comes again, %s, ends it at once, saying what it leaves behind', (again, status) => {
     const { said } = listen();
-    process.emit('SIGINT');
-    process.emit(again);
+    process.emit('SIGINT', 'SIGINT');
+    expect(() => process.emit(again, again)).toThrow('exit');
     expect(exit).toHaveBeenCalledExactlyOnceWith(status);
     expect(said.at(-1)).toBe(
       `last: ${again} again: ended at once; the change under way may be made or not, and what it holds of the locks apiserver-restart and /certroll/prod/run ends by itself with its lease, 30 s from now at the latest; run again to go on from here`,
