@@ -44,6 +44,7 @@ export interface PerformFlags {
   readonly reason?: string;
   readonly taskId?: string;
   readonly json?: boolean;
+  readonly quiet?: boolean;
   readonly stateDir?: string;
 }
 
@@ -91,7 +92,7 @@ export const perform = async (
   withSession(flags.cluster, async ({ cluster, doors, observation }: Session) => {
     const job = await prepare(cluster);
     const id = runId(new Date());
-    const reporter = await chooseReporter(flags.json === true);
+    const reporter = await chooseReporter(flags);
     const reportsOnly = job.reportsOnly === true;
     const emit = reportsOnly && flags.json !== true ? withoutFindings(emitTo(reporter)) : emitTo(reporter);
     const settings = applySettings(cluster);
@@ -135,17 +136,27 @@ export const perform = async (
         prove: proveAll,
         timers: realTimers,
         emit,
-        confirm: confirmOnTerminal(flags.yes === true, () => reporter.end()),
+        confirm: confirmOnTerminal({
+          isAgreed: flags.yes === true,
+          isQuiet: flags.json === true || flags.quiet === true,
+          pauseReporter: () => reporter.end(),
+        }),
         signal,
         now: () => new Date(),
       });
       reporter.end();
       printResult(result, {
         json: flags.json === true,
+        quiet: flags.quiet === true,
         reportsOnly,
         renewBefore: cluster.thresholds.renewBefore,
       });
       return exitOf(result);
+    } catch (thrown) {
+      // All is well, and the status says so; every night for a year it would be noise.
+      if (flags.quiet === true && thrown instanceof CertrollError && thrown.exit === EXIT.waiting)
+        return thrown.exit;
+      throw thrown;
     } finally {
       reporter.end();
     }

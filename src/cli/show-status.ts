@@ -55,7 +55,7 @@ const verdict = (isBroken: boolean, isUnseen: boolean, clusterFile: string): str
 /** `certroll status`; exit 3 when an edge does not hold, or when something was not seen. */
 export const showStatus = async (flags: StatusFlags): Promise<number> =>
   withSession(flags.cluster, async ({ cluster, doors, observation }) => {
-    const reporter = await chooseReporter(false);
+    const reporter = await chooseReporter();
     const emit = emitTo(reporter);
     try {
       const quiet = flags.json === true || !process.stderr.isTTY;
