@@ -69,7 +69,10 @@ const report = async (thrown: unknown, { debug, json }: ReportStyle): Promise<nu
   if (thrown instanceof CommanderError) {
     // Commander has printed its own message by now; help that was asked for is no error.
     if (thrown.exitCode === 0) return EXIT.done;
-    const usage = new CertrollError(thrown.message, { code: 'usage', exit: EXIT.usage });
+    const usage = new CertrollError(thrown.message.replace(/^error: /, ''), {
+      code: 'usage',
+      exit: EXIT.usage,
+    });
     if (json) process.stdout.write(`${errorJson(usage)}\n`);
     return EXIT.usage;
   }
