@@ -34,15 +34,28 @@ const leftBroken = (edges: Refusal['edges']): CertrollError =>
     },
   );
 
-/** Of records that are cut off in their middle each one is whole: to say so would only make the reader wonder. */
-const isToldMidway = (entry: PlanEntry | undefined): boolean =>
-  entry?.kind === 'change' && entry.change.kind !== 'put-records';
+/** The change that is refused, by its number in the plan, and what it lets happen where that is not in its words. */
+const tellChange = ({ change, at, midway }: Refusal, entry: PlanEntry | undefined): readonly string[] => {
+  const told = `  change ${at + 1}: ${change}`;
+  // Of records that are cut off in their middle each one is whole: to say so would only make the reader wonder.
+  if (entry?.kind !== 'change' || entry.change.kind !== 'put-records')
+    return [midway ? `${told}, cut off in its middle` : told];
+  const promotes = entry.change.records.some(({ state }) => state === 'promoted');
+  return promotes
+    ? [told, '  with that the keys are allowed to sign, wherever the run may stop; then:']
+    : [told];
+};
 
-const refusal = ({ at, edges, change, remedy, fromStart, midway }: Refusal, plan: Plan): CertrollError => {
+const refusal = (refused: Refusal, plan: Plan): CertrollError => {
+  const { at, edges, remedy, fromStart } = refused;
   if (fromStart) return leftBroken(edges);
-  const where = `'${change}'${midway && isToldMidway(plan.entries[at]) ? ', cut off in its middle' : ''}`;
+  const entry = plan.entries[at];
   return new CertrollError(
-    [`refused: at ${where}: ${countBroken(edges)}`, ...tellEdges(edges, 'then')].join('\n'),
+    [
+      `refused: at step '${entry?.step ?? refused.change}': ${countBroken(edges)}`,
+      ...tellChange(refused, entry),
+      ...tellEdges(edges, 'then'),
+    ].join('\n'),
     {
       code: 'proof.refused',
       exit: EXIT.refused,

@@ -19,11 +19,13 @@ const refused = (start: World, steps: Parameters<typeof planSteps>[1]): Certroll
 const hosts = ['cp1', 'cp2', 'cp3'].map((name) => `${name}.example.net`);
 
 describe('what the proof refuses is told', () => {
-  it('by the change in the first line, then who presents and who refuses, names folded', () => {
+  it('by the step in the first line, then the change, who presents and who refuses, names folded', () => {
     const error = refused(soundWorld(hosts), ['sa-keys/issue', 'sa-keys/promote']);
     expect(error).toMatchObject({ code: 'proof.refused', exit: 4 });
     expect(error.message.split('\n')).toEqual([
-      "refused: at 'record in etcd: next keys of cp[1-3].example.net as promoted': tokens would be refused, in 6 pairs",
+      "refused: at step 'sa-keys/promote': tokens would be refused, in 6 pairs",
+      '  change 11: record in etcd: next keys of cp[1-3].example.net as promoted',
+      '  with that the keys are allowed to sign, wherever the run may stop; then:',
       "  a token signed with 'next key of cp1.example.net', presented by kube-apiserver@cp1.example.net, kube-controller-manager@cp1.example.net, would be refused by kube-apiserver@cp[1-3].example.net",
     ]);
     expect(error.hint).toBe(
