@@ -156,10 +156,11 @@ const checkWaited = async (gate: Waited, context: ApplyContext): Promise<void> =
   const kids = gate.keys.map((key) => context.keys.resolve(key).kid);
   const ends = waitEnds({ ...gate, keys: kids }, byKid, context.now());
   if (ends <= context.now()) return;
-  throw new CertrollError(`waiting until ${ends.toISOString()}: ${gate.why}`, {
+  const until = ends.toISOString();
+  throw new CertrollError(`waiting until ${until}: ${gate.why}`, {
     code: 'run.waiting',
     exit: EXIT.waiting,
-    hint: 'All is well and nothing is lost: run the same command again after that time, or leave it to cron.',
+    hint: `All is well and nothing is lost: run the same command again after ${until}, or leave it to cron.`,
   });
 };
 

@@ -1,3 +1,4 @@
+import { formatLeft } from '../core/duration.js';
 import type { World } from '../trust/world.js';
 import type { Change } from './change.js';
 import { describeGate, modelGate, predictGate, type Gate } from './gate.js';
@@ -19,8 +20,21 @@ export type PlanEntry = (
 export interface Finding {
   readonly severity: 'info' | 'warning' | 'critical';
   readonly host: string | undefined;
+  /** What was seen; where it expires, what that is: the path of a certificate. */
   readonly text: string;
+  readonly expires?: Expiry;
 }
+
+/** When something expires, and how long that is from when it was looked at. */
+export interface Expiry {
+  readonly notAfter: Date;
+  /** Milliseconds; less than 0 when it has expired. */
+  readonly leftMs: number;
+}
+
+/** A finding in one sentence, without its host. */
+export const describeFinding = ({ text, expires }: Finding): string =>
+  expires ? `${text}: ${formatLeft(expires.leftMs)} (${expires.notAfter.toISOString()})` : text;
 
 export interface Plan {
   readonly cookbook: string;

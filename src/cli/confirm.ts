@@ -50,13 +50,22 @@ export const summary = (plan: Plan): string => {
   return `${countEntries(plan.entries)}, on ${hosts} ${hosts === 1 ? 'host' : 'hosts'}; ${count('generate-key')} new keys, ${count('restart-service')} restarts, one at a time.`;
 };
 
-/** Shows the plan and asks, on a terminal; the live view stands aside meanwhile. */
+export interface ConfirmOptions {
+  /** Agreed to beforehand: nobody is asked. */
+  readonly isAgreed: boolean;
+  /** The plan is not shown where nobody is asked. */
+  readonly isQuiet: boolean;
+  /** Has the live view stand aside. */
+  readonly pauseReporter: () => void;
+}
+
+/** Shows the plan, on standard error, and asks on a terminal unless it is agreed to: the log of a cron job has the plan too. */
 export const confirmOnTerminal =
-  (isAgreed: boolean, pauseReporter: () => void): RunOptions['confirm'] =>
+  ({ isAgreed, isQuiet, pauseReporter }: ConfirmOptions): RunOptions['confirm'] =>
   async (plan) => {
-    if (isAgreed) return true;
+    if (isAgreed && isQuiet) return true;
     pauseReporter();
     process.stderr.write(`${renderPlan(plan.entries.map(entryJson), process.stderr.isTTY)}\n\n`);
     process.stderr.write(`${summary(plan)}\n${proved(plan)}\n`);
-    return ask(`Make these ${changesOf(plan).length} changes? [y/N] `);
+    return isAgreed || ask(`Make these ${changesOf(plan).length} changes? [y/N] `);
   };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { findCookbooks } from '../cookbook/find.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { addAuditCommand } from './commands/audit.js';
 import { addCookbookCommands } from './commands/cookbook.js';
@@ -14,6 +15,15 @@ const version = (): string => {
   return (JSON.parse(text) as { version: string }).version;
 };
 
+/** Words of commander's that leave out what would help most. */
+const clearer = (text: string): string => {
+  const [, word = ''] = /^error: unknown command '(.+?)'/.exec(text) ?? [];
+  if (findCookbooks(['cookbooks']).has(word))
+    return `error: unknown command '${word}'; did you mean "certroll run ${word}"?\n`;
+  // Whoever is told that -c is missing may as well have meant to set it for good.
+  return text.replace("--cluster <file>' not specified", '$&; give it, or set CERTROLL_CLUSTER');
+};
+
 /** The whole command line. Commands load what they need when they run, so that --help and --version stay quick. */
 export const program = (): Command => {
   const root = new Command('certroll')
@@ -23,9 +33,7 @@ export const program = (): Command => {
     .version(version(), '-V, --version')
     .exitOverride()
     .configureOutput({
-      // Whoever is told that -c is missing may as well have meant to set it for good.
-      outputError: (text, write) =>
-        write(text.replace("--cluster <file>' not specified", '$&; give it, or set CERTROLL_CLUSTER')),
+      outputError: (text, write) => write(clearer(text)),
     })
     .showHelpAfterError('(certroll --help shows what there is)')
     .option('--debug', 'show the causes of an error')
@@ -54,33 +62,43 @@ pending (dry run) · 4 refused by proof or gate · 5 lock not had in time · 6 o
   return root;
 };
 
-const report = async (thrown: unknown, debug: boolean): Promise<number> => {
-  // Commander has printed its own message by now.
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
-  const { renderError } = await import('../report/errors.js');
+interface ReportStyle {
+  readonly debug: boolean;
+  /** Tell it on standard output too, as the last line. */
+  readonly json: boolean;
+}
+
+/** Tells what ended the command, and gives the exit status. */
+const report = async (thrown: unknown, { debug, json }: ReportStyle): Promise<number> => {
+  const { errorJson, renderError } = await import('../report/errors.js');
+  if (thrown instanceof CommanderError) {
+    // Commander has printed its own message by now; help that was asked for is no error.
+    if (thrown.exitCode === 0) return EXIT.done;
+    const usage = new CertrollError(thrown.message.replace(/^error: /, ''), {
+      code: 'usage',
+      exit: EXIT.usage,
+    });
+    if (json) process.stdout.write(`${errorJson(usage)}\n`);
+    return EXIT.usage;
+  }
+  if (json) process.stdout.write(`${errorJson(thrown)}\n`);
   process.stderr.write(
     `${renderError(thrown, { color: process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === '', debug })}\n`,
   );
   return thrown instanceof CertrollError ? thrown.exit : EXIT.failed;
 };
 
-/** A reader that went away (`| head -1`) must not end a run between two changes: what it would have read is dropped. */
-const survivePipes = (): void => {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
-};
-
 /** Runs the command line; resolves to the exit status. */
 export const main = async (argv: readonly string[]): Promise<number> => {
-  survivePipes();
   const root = program();
   try {
     await root.parseAsync(argv);
     return typeof process.exitCode === 'number' ? process.exitCode : EXIT.done;
   } catch (thrown) {
-    return report(thrown, root.opts<{ debug?: boolean }>().debug === true);
+    return report(thrown, {
+      debug: root.opts<{ debug?: boolean }>().debug === true,
+      // From the words themselves: what was thrown may be about the options.
+      json: argv.includes('--json'),
+    });
   }
 };

@@ -26,6 +26,13 @@ export const cookbookDirOption = (): Option =>
 
 export const jsonOption = (): Option => new Option('--json', 'machine-readable output on standard output');
 
+/** For cron, which mails whatever is printed. */
+export const quietOption = (): Option =>
+  new Option(
+    '-q, --quiet',
+    'print nothing but warnings and errors; nothing at all when all went well, when there was nothing to do, or while it waits (exit 7)',
+  ).conflicts('json');
+
 /** Where journals are kept. */
 export const stateDirOption = (): Option =>
   new Option(

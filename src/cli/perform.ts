@@ -11,13 +11,13 @@ import type { Emit } from '../run/emit.js';
 import { checkJournal, openJournal } from '../run/journal.js';
 import type { Observation } from '../run/observe.js';
 import { proveAll } from '../run/prove-all.js';
+import { run, runLockName } from '../run/run.js';
 import { checkUnchanged } from '../run/unchanged.js';
-import { run } from '../run/run.js';
 import type { Site } from '../steps/step.js';
 import { confirmOnTerminal } from './confirm.js';
 import { exitOf, printResult } from './print-result.js';
-import { chooseReporter, emitTo, print, withSession, type Session } from './session.js';
-import { stopOnSignals } from './signals.js';
+import { chooseReporter, emitTo, withSession, type Session } from './session.js';
+import { leftBehind, stopOnSignals } from './signals.js';
 
 const runId = (now: Date): string =>
   `${now.toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(3).toString('hex')}`;
@@ -45,6 +45,7 @@ export interface PerformFlags {
   readonly reason?: string;
   readonly taskId?: string;
   readonly json?: boolean;
+  readonly quiet?: boolean;
   readonly stateDir?: string;
 }
 
@@ -92,10 +93,20 @@ export const perform = async (
   withSession(flags.cluster, async ({ cluster, doors, observation }: Session) => {
     const job = await prepare(cluster);
     const id = runId(new Date());
-    const reporter = await chooseReporter(flags.json === true);
+    const reporter = await chooseReporter(flags);
     const reportsOnly = job.reportsOnly === true;
     const emit = reportsOnly && flags.json !== true ? withoutFindings(emitTo(reporter)) : emitTo(reporter);
-    const signal = stopOnSignals((text) => emit({ type: 'note', level: 'warning', text }));
+    const settings = applySettings(cluster);
+    const lockSeconds = Math.ceil(parseDuration(cluster.lock.ttl) / 1000);
+    const locks = [cluster.lock.name, runLockName(settings.registryPrefix, cluster.name)];
+    const signal = stopOnSignals({
+      say: (text) => emit({ type: 'note', level: 'warning', text }),
+      sayLast: (text) => {
+        reporter.end();
+        process.stderr.write(`certroll: ${text}\n`);
+      },
+      left: flags.dryRun === true ? 'nothing was changed' : leftBehind(locks, lockSeconds),
+    });
     try {
       const result = await run({
         id,
@@ -108,14 +119,14 @@ export const perform = async (
         doors,
         observation: { ...observation, ...job.observes },
         makePlan: (seen) => job.makePlan(seen, siteOf(cluster, id)),
-        settings: applySettings(cluster),
+        settings,
         limits: {
           clockSkewMs: parseDuration(cluster.thresholds.clockSkew),
           freeBytes: cluster.thresholds.freeSpace,
         },
         lock: {
           name: cluster.lock.name,
-          ttl: Math.ceil(parseDuration(cluster.lock.ttl) / 1000),
+          ttl: lockSeconds,
           waitMs: parseDuration(cluster.lock.wait),
         },
         // A job that only reports has no journal.
@@ -127,22 +138,26 @@ export const perform = async (
         checkUnchanged,
         timers: realTimers,
         emit,
-        confirm: confirmOnTerminal(flags.yes === true, () => reporter.end()),
+        confirm: confirmOnTerminal({
+          isAgreed: flags.yes === true,
+          isQuiet: flags.json === true || flags.quiet === true,
+          pauseReporter: () => reporter.end(),
+        }),
         signal,
         now: () => new Date(),
       });
       reporter.end();
       printResult(result, {
         json: flags.json === true,
+        quiet: flags.quiet === true,
         reportsOnly,
         renewBefore: cluster.thresholds.renewBefore,
       });
       return exitOf(result);
     } catch (thrown) {
-      if (flags.json === true && thrown instanceof CertrollError) {
-        const { code, exit, message, host, hint } = thrown;
-        print(JSON.stringify({ type: 'error', code, exit, message, host, hint }));
-      }
+      // All is well, and the status says so; every night for a year it would be noise.
+      if (flags.quiet === true && thrown instanceof CertrollError && thrown.exit === EXIT.waiting)
+        return thrown.exit;
       throw thrown;
     } finally {
       reporter.end();

@@ -9,14 +9,24 @@ import { outputStyle, print } from './session.js';
 
 export interface ResultStyle {
   readonly json: boolean;
+  /** Only what is not as it should be, or was asked for. */
+  readonly quiet: boolean;
   /** The findings are all that the job is for. */
   readonly reportsOnly: boolean;
   /** From when on a certificate is due, as the cluster file says it. */
   readonly renewBefore: string;
 }
 
+/** The exit status that a result stands for. */
+export const exitOf = ({ outcome, plan }: RunResult): number => {
+  if (outcome === 'pending') return EXIT.findings;
+  const found = plan.findings.some((finding) => finding.severity !== 'info');
+  return outcome === 'nothing-to-do' && found ? EXIT.findings : EXIT.done;
+};
+
 /** What is printed at the end, on standard output. */
-export const printResult = (result: RunResult, { json, reportsOnly, renewBefore }: ResultStyle): void => {
+export const printResult = (result: RunResult, style: ResultStyle): void => {
+  const { json, quiet, reportsOnly, renewBefore } = style;
   const { outcome, plan, after, before } = result;
   if (json) {
     print(
@@ -30,10 +40,11 @@ export const printResult = (result: RunResult, { json, reportsOnly, renewBefore 
     );
     return;
   }
-  const style = outputStyle();
+  if (quiet && exitOf(result) === EXIT.done) return;
+  const look = outputStyle();
   if (outcome === 'pending') {
     if (plan.findings.length > 0) print(`${renderFindings(plan.findings)}\n`);
-    print(renderPlan(plan.entries.map(entryJson), style.color));
+    print(renderPlan(plan.entries.map(entryJson), look.color));
     print(`\n${summary(plan)}\n${proved(plan)}\nNothing was changed.`);
   }
   if (outcome === 'nothing-to-do') {
@@ -42,14 +53,7 @@ export const printResult = (result: RunResult, { json, reportsOnly, renewBefore 
   }
   if (outcome === 'declined') print('Nothing was changed.');
   if (outcome === 'done') {
-    print(renderMatrix((after ?? before).world, style));
+    print(renderMatrix((after ?? before).world, look));
     print(`\nDone. Journal: ${result.journal ?? '-'}`);
   }
-};
-
-/** The exit status that a result stands for. */
-export const exitOf = ({ outcome, plan }: RunResult): number => {
-  if (outcome === 'pending') return EXIT.findings;
-  const found = plan.findings.some((finding) => finding.severity !== 'info');
-  return outcome === 'nothing-to-do' && found ? EXIT.findings : EXIT.done;
 };

@@ -4,7 +4,7 @@ import { parseDuration } from '../core/duration.js';
 import type { Emit } from '../run/emit.js';
 import { applySettings, openDoors, servicesOn, type OpenDoors } from '../run/doors.js';
 import type { ObserveOptions } from '../run/observe.js';
-import { jsonReporter, lineReporter } from '../report/lines.js';
+import { jsonReporter, lineReporter, quietReporter } from '../report/lines.js';
 import type { Reporter } from '../report/events.js';
 
 /** A cluster with its doors open. */
@@ -46,9 +46,12 @@ export const withSession = async <T>(
   }
 };
 
-/** Live on a terminal, JSON when asked for, else one line per event on standard error. */
-export const chooseReporter = async (json: boolean): Promise<Reporter> => {
-  if (json) return jsonReporter((line) => process.stdout.write(line));
+/** JSON or warnings only when asked for, live on a terminal, else one line per event on standard error. */
+export const chooseReporter = async (
+  asked: { readonly json?: boolean; readonly quiet?: boolean } = {},
+): Promise<Reporter> => {
+  if (asked.json === true) return jsonReporter((line) => process.stdout.write(line));
+  if (asked.quiet === true) return quietReporter((line) => process.stderr.write(line));
   if (!process.stderr.isTTY) return lineReporter((line) => process.stderr.write(line));
   const { liveReporter } = await import('../report/live.js');
   return liveReporter(process.stderr);

@@ -6,7 +6,8 @@ import type { LockHolder } from '../etcd/store.js';
 import { observe } from '../run/observe.js';
 import { describeHolder, runLockName } from '../run/run.js';
 import { brokenCredentials, describeCredential, type BrokenCredential } from '../trust/edges.js';
-import type { Rotation } from '../trust/world.js';
+import { isRolledBack } from '../trust/rotation.js';
+import type { World } from '../trust/world.js';
 import type { StatusFlags } from './commands/status.js';
 import { chooseReporter, emitTo, outputStyle, print, withSession } from './session.js';
 
@@ -32,13 +33,18 @@ const sentences = (
   ];
 };
 
-const rotationLine = (rotation: Rotation | undefined, runHolder: LockHolder | undefined): string => {
+/** What is on record of the last rotation, and whether a run is under way. */
+export const rotationLine = (world: World, runHolder: LockHolder | undefined): string => {
+  const { rotation } = world;
   const running = runHolder ? ` A run is under way: ${describeHolder(runHolder)}.` : '';
   if (!rotation) return `No rotation on record.${running}`;
   const { id, startedAt } = rotation;
-  if (rotation.state === 'done')
-    return `Rotation ${id}, started ${startedAt.toISOString()}, is done.${running}`;
-  const open = `Rotation ${id}, started ${startedAt.toISOString()}, is not finished.`;
+  const which = `Rotation ${id}, started ${startedAt.toISOString()},`;
+  if (rotation.state === 'done') {
+    const done = isRolledBack(world) ? 'was rolled back: none of its keys signs any more' : 'is done';
+    return `${which} ${done}.${running}`;
+  }
+  const open = `${which} is not finished.`;
   return running === ''
     ? `${open} Nobody is at it: certroll run rotate-sa-keys goes on with it.`
     : open + running;
@@ -55,7 +61,7 @@ const verdict = (isBroken: boolean, isUnseen: boolean, clusterFile: string): str
 /** `certroll status`; exit 3 when an edge does not hold, or when something was not seen. */
 export const showStatus = async (flags: StatusFlags): Promise<number> =>
   withSession(flags.cluster, async ({ cluster, doors, observation }) => {
-    const reporter = await chooseReporter(false);
+    const reporter = await chooseReporter();
     const emit = emitTo(reporter);
     try {
       const quiet = flags.json === true || !process.stderr.isTTY;
@@ -67,7 +73,7 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
       });
       reporter.end();
       const broken = brokenCredentials(world);
-      const rotation = world.rotation;
+      const rotation = world.rotation && { ...world.rotation, rolledBack: isRolledBack(world) };
       const [runHolder] = await doors.store.lockHolders(
         runLockName(observation.registryPrefix, cluster.name),
       );
@@ -84,7 +90,7 @@ export const showStatus = async (flags: StatusFlags): Promise<number> =>
         print(renderMatrix(world, outputStyle()));
         print(STATE_LEGEND);
         print('');
-        print(rotationLine(rotation, runHolder));
+        print(rotationLine(world, runHolder));
         for (const note of notes) print(`note: ${note}`);
         for (const text of broken.flatMap((each) => sentences(each, names)).sort()) print(`broken: ${text}`);
         for (const { host, service, detail } of unseen) {

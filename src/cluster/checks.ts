@@ -1,9 +1,9 @@
 import { parseDuration } from '../core/duration.js';
 import { suggest } from '../core/suggest.js';
-import type { Problem, YamlDocument, YamlPath } from '../core/yaml-document.js';
+import type { Problem, YamlParts, YamlPath } from '../core/yaml-document.js';
 import type { ClusterFile } from './schema.js';
 
-type Document = YamlDocument<ClusterFile>;
+type Document = YamlParts<ClusterFile>;
 
 const at = (document: Document, path: YamlPath, message: string): Problem => ({
   position: document.positionOf(path),
@@ -31,7 +31,7 @@ const DURATIONS: readonly (readonly [
 
 const durations = (document: Document): readonly Problem[] =>
   DURATIONS.flatMap(([section, key, least, most]) => {
-    const text = (document.value[section] as Readonly<Record<string, unknown>>)[key];
+    const text = (document.value[section] as Readonly<Record<string, unknown>> | undefined)?.[key];
     if (typeof text !== 'string') return [];
     const value = parseDuration(text);
     return value < parseDuration(least) || value > parseDuration(most)
@@ -42,6 +42,8 @@ const durations = (document: Document): readonly Problem[] =>
 /** A new certificate that is due at once would be rotated by every run. */
 const renewal = (document: Document): readonly Problem[] => {
   const { issuer, serviceAccounts, thresholds } = document.value;
+  if (!issuer || !serviceAccounts || !thresholds) return [];
+  if (['issuer', 'serviceAccounts', 'thresholds'].some((section) => document.flawed.has(section))) return [];
   if (issuer.type === 'none' || parseDuration(thresholds.renewBefore) < parseDuration(serviceAccounts.ttl))
     return [];
   return [
@@ -58,10 +60,11 @@ const pairs = (document: Document): readonly Problem[] => {
   const { etcd, issuer } = document.value;
   const complain = (
     section: string,
-    settings: Readonly<Record<string, unknown>>,
+    settings: Readonly<Record<string, unknown>> | undefined,
     one: string,
     other: string,
   ): readonly Problem[] => {
+    if (!settings || document.flawed.has(section)) return [];
     const [has, lacks] = settings[one] === undefined ? [other, one] : [one, other];
     return settings[has] !== undefined && settings[lacks] === undefined
       ? [
@@ -75,12 +78,12 @@ const pairs = (document: Document): readonly Problem[] => {
   return [
     ...complain('etcd', etcd, 'cert', 'key'),
     ...complain('etcd', etcd, 'user', 'password'),
-    ...(issuer.type === 'cfssl' ? complain('issuer', issuer, 'cert', 'key') : []),
+    ...(issuer?.type === 'cfssl' ? complain('issuer', issuer, 'cert', 'key') : []),
   ];
 };
 
 const endpoints = (document: Document): readonly Problem[] => {
-  const list = document.value.etcd.endpoints;
+  const list = document.value.etcd?.endpoints ?? [];
   return list.flatMap((text, index) => {
     const url = new URL(text);
     const complain = (message: string): readonly Problem[] => [
@@ -97,10 +100,10 @@ const endpoints = (document: Document): readonly Problem[] => {
   });
 };
 
-/** The hosts that are control planes, in what is set for single ones. */
+/** What is set for single hosts that are no control planes; nothing of it where it is not known which hosts are. */
 const ports = (document: Document, controlPlanes: readonly string[]): readonly Problem[] =>
-  Object.keys(document.value.api.ports ?? {})
-    .filter((name) => !controlPlanes.includes(name))
+  Object.keys(document.value.api?.ports ?? {})
+    .filter((name) => controlPlanes.length > 0 && !controlPlanes.includes(name))
     .map((name) => ({
       position: document.keyPositionOf(['api', 'ports', name]),
       message: [`api.ports: '${name}' is not a control plane`, suggest(name, controlPlanes)]

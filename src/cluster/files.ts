@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { whyUnreadable } from '../core/source-text.js';
 import type { YamlPath } from '../core/yaml-document.js';
-import type { ClusterFile } from './schema.js';
 
 /** A file on the bastion that the cluster file names. */
 export interface NamedFile {
@@ -38,11 +37,11 @@ const kindOf = (path: YamlPath): 'public' | 'secret' | undefined =>
 const absolute = (baseDir: string, path: string): string =>
   path === '~' || path.startsWith('~/') ? resolve(homedir(), path.slice(2)) : resolve(baseDir, path);
 
-/** A copy in which every path of a file is absolute, and the list of those files. */
-export const resolveFiles = (
-  file: ClusterFile,
+/** A copy of a cluster file, or of parts of one, in which every path of a file is absolute; and the list of those files. */
+export const resolveFiles = <T>(
+  file: T,
   baseDir: string,
-): { readonly file: ClusterFile; readonly named: readonly NamedFile[] } => {
+): { readonly value: T; readonly named: readonly NamedFile[] } => {
   const named: NamedFile[] = [];
   const copy = (value: unknown, path: YamlPath): unknown => {
     if (Array.isArray(value)) return value.map((item, at) => copy(item, [...path, at]));
@@ -56,7 +55,7 @@ export const resolveFiles = (
     named.push({ path, name, isSecret: kind === 'secret' });
     return name;
   };
-  return { file: copy(file, []) as ClusterFile, named };
+  return { value: copy(file, []) as T, named };
 };
 
 /** Why a file cannot be used; undefined when it can. Nothing of it is read. */

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../core/errors.js';
 import { offsetIn } from '../core/source-text.js';
-import { loadYaml, type Problem, type YamlDocument } from '../core/yaml-document.js';
+import { loadYamlParts, type Problem, type YamlDocument } from '../core/yaml-document.js';
 import { expandHosts } from '../hosts/expression.js';
 import { problemsWithSettings } from './checks.js';
 import { problemWithFile, resolveFiles } from './files.js';
@@ -26,7 +26,7 @@ interface HostSet {
   readonly problems: readonly Problem[];
 }
 
-const hostsOf = (document: YamlDocument<ClusterFile>, key: 'controlPlanes' | 'nodes'): HostSet => {
+const hostsOf = (document: YamlDocument<Partial<ClusterFile>>, key: 'controlPlanes' | 'nodes'): HostSet => {
   const expression = document.value[key]?.hosts;
   if (expression === undefined) return { names: [], problems: [] };
   try {
@@ -53,7 +53,7 @@ const twoNames = (names: readonly string[]): readonly [string, string] | undefin
 };
 
 const problemsWithHosts = (
-  document: YamlDocument<ClusterFile>,
+  document: YamlDocument<Partial<ClusterFile>>,
   controlPlanes: readonly string[],
   nodes: readonly string[],
 ): readonly Problem[] => {
@@ -75,12 +75,13 @@ const problemsWithHosts = (
 
 /** Loads and checks a cluster file. Throws `cluster-file.invalid` (exit 2) with every problem, its line and column. */
 export const loadCluster = async (path: string): Promise<Cluster> => {
-  const document = await loadYaml<ClusterFile>(path, clusterFileSchema, 'cluster-file.invalid');
+  const document = await loadYamlParts(path, clusterFileSchema, 'cluster-file.invalid');
   const baseDir = dirname(resolve(path));
   const controlPlanes = hostsOf(document, 'controlPlanes');
   const nodes = hostsOf(document, 'nodes');
-  const { file, named } = resolveFiles(document.value, baseDir);
+  const { named } = resolveFiles(document.fitting, baseDir);
   const problems = [
+    ...document.problems,
     ...controlPlanes.problems,
     ...nodes.problems,
     ...problemsWithHosts(document, controlPlanes.names, nodes.names),
@@ -91,6 +92,10 @@ export const loadCluster = async (path: string): Promise<Cluster> => {
       return message === undefined ? [] : [{ position: document.positionOf(each.path), message }];
     }),
   ];
-  if (problems.length > 0) throw document.error(problems);
-  return { ...file, baseDir, hosts: { controlPlanes: controlPlanes.names, nodes: nodes.names } };
+  if (problems.length > 0 || document.whole === undefined) throw document.error(problems);
+  return {
+    ...resolveFiles(document.whole, baseDir).value,
+    baseDir,
+    hosts: { controlPlanes: controlPlanes.names, nodes: nodes.names },
+  };
 };

@@ -29,10 +29,10 @@ export const serviceSpec = (
 };
 
 /** Placeholders that nothing would be put into. */
-export const problemsWithServices = (document: YamlDocument<ClusterFile>): readonly Problem[] =>
+export const problemsWithServices = (document: YamlDocument<Partial<ClusterFile>>): readonly Problem[] =>
   Object.values(KEYS).flatMap((key) => {
-    const service = document.value.services[key];
-    if (service === false || 'systemd' in service) return [];
+    const service = document.value.services?.[key];
+    if (!service || 'systemd' in service) return [];
     const { restart, pidFile } = service.command;
     const path: YamlPath = ['services', key, 'command'];
     const words = [

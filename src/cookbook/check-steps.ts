@@ -44,7 +44,7 @@ class StepCheck {
   readonly #path: YamlPath;
 
   constructor(
-    readonly document: YamlDocument<CookbookFile>,
+    readonly document: YamlDocument<unknown>,
     readonly step: FileStep,
     at: number,
   ) {
@@ -120,16 +120,15 @@ class StepCheck {
 
 /** What is wrong with the steps of a cookbook: names, settings, expressions, order. */
 export const problemsWithSteps = (
-  document: YamlDocument<CookbookFile>,
+  document: YamlDocument<unknown>,
+  cookbook: Pick<CookbookFile, 'inputs' | 'steps'>,
   steps: StepInfos,
 ): readonly Problem[] => {
   const problems: Problem[] = [];
-  const inputs = Object.fromEntries(
-    Object.entries(document.value.inputs).map(([name, { type }]) => [name, type]),
-  );
+  const inputs = Object.fromEntries(Object.entries(cookbook.inputs).map(([name, { type }]) => [name, type]));
   const outputs = new Map<string, readonly string[]>();
   let hasFinally = false;
-  for (const [at, step] of document.value.steps.entries()) {
+  for (const [at, step] of cookbook.steps.entries()) {
     const check = new StepCheck(document, step, at);
     const names: Names = { inputs, cluster: CLUSTER_NAMES, steps: Object.fromEntries(outputs) };
     problems.push(...check.all(names, steps));

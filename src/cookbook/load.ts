@@ -1,5 +1,5 @@
 import { messageOf } from '../core/errors.js';
-import { loadYaml, type Problem, type YamlDocument, type YamlPath } from '../core/yaml-document.js';
+import { loadYamlParts, type Problem, type YamlDocument, type YamlPath } from '../core/yaml-document.js';
 import { idOf, problemsWithSteps } from './check-steps.js';
 import { locateCookbook } from './find.js';
 import { readInput } from './inputs.js';
@@ -25,7 +25,10 @@ export interface Cookbook {
 }
 
 /** What is wrong with the inputs: patterns, and choices and defaults that do not fit their own input. */
-const problemsWithInputs = (document: YamlDocument<CookbookFile>): readonly Problem[] => {
+const problemsWithInputs = (
+  document: YamlDocument<unknown>,
+  inputs: CookbookFile['inputs'],
+): readonly Problem[] => {
   const problems: Problem[] = [];
   const attempt = (path: YamlPath, what: string, action: () => unknown): boolean => {
     try {
@@ -39,7 +42,7 @@ const problemsWithInputs = (document: YamlDocument<CookbookFile>): readonly Prob
       return false;
     }
   };
-  for (const [name, spec] of Object.entries(document.value.inputs)) {
+  for (const [name, spec] of Object.entries(inputs)) {
     const { pattern, choices, default: preset, required, type } = spec;
     const of = `of input '${name}'`;
     const isFit =
@@ -62,8 +65,11 @@ const problemsWithInputs = (document: YamlDocument<CookbookFile>): readonly Prob
 };
 
 /** A cookbook found by its file's name would be another one in the journal. */
-const problemsWithName = (document: YamlDocument<CookbookFile>, asked: string): readonly Problem[] =>
-  document.file !== asked && document.value.name !== asked
+const problemsWithName = (
+  document: YamlDocument<Partial<CookbookFile>>,
+  asked: string,
+): readonly Problem[] =>
+  document.file !== asked && (document.value.name ?? asked) !== asked
     ? [
         {
           position: document.positionOf(['name']),
@@ -82,20 +88,24 @@ export const loadCookbook = async (
   steps: StepInfos,
 ): Promise<Cookbook> => {
   const file = locateCookbook(name, folders);
-  const document = await loadYaml<CookbookFile>(file, cookbookSchema, 'cookbook.invalid');
+  const document = await loadYamlParts(file, cookbookSchema, 'cookbook.invalid');
+  const { value, flawed, whole } = document;
+  // Of what does not even have its form nothing more is said, nor of what refers to it.
+  const inputs = flawed.has('inputs') ? undefined : value.inputs;
+  const known = flawed.has('steps') ? undefined : value.steps;
   const problems = [
+    ...document.problems,
     ...problemsWithName(document, name),
-    ...problemsWithInputs(document),
-    ...problemsWithSteps(document, steps),
+    ...(inputs ? problemsWithInputs(document, inputs) : []),
+    ...(inputs && known ? problemsWithSteps(document, { inputs, steps: known }, steps) : []),
   ];
-  if (problems.length > 0) throw document.error(problems);
-  const { value } = document;
+  if (problems.length > 0 || whole === undefined) throw document.error(problems);
   return {
     file,
-    name: value.name,
-    description: value.description,
-    inputs: value.inputs,
-    steps: value.steps.map((step, at) => ({
+    name: whole.name,
+    description: whole.description,
+    inputs: whole.inputs,
+    steps: whole.steps.map((step, at) => ({
       ...step,
       id: idOf(step),
       where: `${file}:${document.positionOf(['steps', at]).line}`,

@@ -34,3 +34,7 @@ export const formatDuration = (ms: number): string => {
   }
   return sign + (parts.filter((part) => !part.startsWith('0')).join(' ') || '0s');
 };
+
+/** How long something lasts still: `65d left`, `expired 35d ago`. */
+export const formatLeft = (ms: number): string =>
+  ms < 0 ? `expired ${formatDuration(-ms)} ago` : `${formatDuration(ms)} left`;

@@ -124,3 +124,17 @@ export const schemaProblems = (
   schema: z.ZodType,
   data: unknown,
 ): readonly SchemaProblem[] => error.issues.flatMap((issue) => explain(issue, schema, data));
+
+/** A copy of plain data without the values that have problems; of a list with one, without the list. */
+export const withoutFaults = (data: unknown, problems: readonly SchemaProblem[]): unknown => {
+  const copy: unknown = structuredClone(data);
+  for (const { path, key } of problems) {
+    const full = key === undefined ? [...path] : [...path, key];
+    while (typeof full.at(-1) === 'number') full.pop();
+    const { value: parent } = lookUp(copy, full.slice(0, -1));
+    const last = full.at(-1);
+    if (typeof parent === 'object' && parent !== null && last !== undefined)
+      Reflect.deleteProperty(parent, last);
+  }
+  return copy;
+};

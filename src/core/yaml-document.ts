@@ -1,7 +1,7 @@
 import { isAlias, isScalar, parseDocument, visit, type Alias, type Document } from 'yaml';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { messageOf, type CertrollError } from './errors.js';
-import { schemaProblems, type SchemaProblem } from './schema-problems.js';
+import { schemaProblems, withoutFaults, type SchemaProblem } from './schema-problems.js';
 import {
   positionAt,
   readSource,
@@ -128,6 +128,26 @@ const plainOf = ({ document, source }: Tree): unknown => {
   }
 };
 
+const documentOf = <T>(tree: Tree, value: T): YamlDocument<T> => ({
+  file: tree.source.file,
+  value,
+  positionOf: (path, offset) => tree.positionOf(path, offset),
+  keyPositionOf: (path) => tree.keyPositionOf(path),
+  error: (problems) => sourceError(tree.source, problems),
+});
+
+const read = async (
+  file: string,
+  code: string,
+): Promise<{ readonly tree: Tree; readonly plain: unknown }> => {
+  const source = await readSource(file, code);
+  const tree = parse(source);
+  const plain = plainOf(tree);
+  if (plain === null || plain === undefined)
+    throw sourceError(source, [{ position: START, message: 'the file is empty' }]);
+  return { tree, plain };
+};
+
 /**
  * Loads a YAML (or JSON) file that must fit a schema. Throws one error of `code` (exit 2) that lists every problem with
  * line, column, the line itself and a hint. Duplicate keys, unknown tags and aliases that lead nowhere are errors.
@@ -137,23 +157,52 @@ export const loadYaml = async <T>(
   schema: z.ZodType<T>,
   code: string,
 ): Promise<YamlDocument<T>> => {
-  const source = await readSource(file, code);
-  const tree = parse(source);
-  const plain = plainOf(tree);
-  if (plain === null || plain === undefined)
-    throw sourceError(source, [{ position: START, message: 'the file is empty' }]);
+  const { tree, plain } = await read(file, code);
   const parsed = schema.safeParse(plain);
-  if (!parsed.success) {
-    throw sourceError(
-      source,
-      schemaProblems(parsed.error, schema, plain).map((problem) => tree.locate(problem)),
-    );
+  if (parsed.success) return documentOf(tree, parsed.data);
+  const problems = schemaProblems(parsed.error, schema, plain);
+  throw sourceError(
+    tree.source,
+    problems.map((problem) => tree.locate(problem)),
+  );
+};
+
+/** A YAML text as far as it fits its schema, so that what a schema cannot say is told together with what it can. */
+export interface YamlParts<T> extends YamlDocument<Partial<T>> {
+  /** The text as a whole; undefined when any of it does not fit. */
+  readonly whole: T | undefined;
+  /** The data without what does not fit. */
+  readonly fitting: unknown;
+  /** What does not fit. */
+  readonly problems: readonly Problem[];
+  /** Top-level keys below which something does not fit: nothing may be said of what is missing there. */
+  readonly flawed: ReadonlySet<string>;
+}
+
+/** Loads a file like `loadYaml`, but hands out what does not fit its schema. Throws where the file is no YAML. */
+export const loadYamlParts = async <S extends z.ZodObject>(
+  file: string,
+  schema: S,
+  code: string,
+): Promise<YamlParts<z.output<S>>> => {
+  const { tree, plain } = await read(file, code);
+  const parsed = schema.safeParse(plain);
+  if (parsed.success) {
+    const { data } = parsed;
+    return { ...documentOf(tree, data), whole: data, fitting: plain, problems: [], flawed: new Set() };
   }
+  const problems = schemaProblems(parsed.error, schema, plain);
+  const fitting = withoutFaults(plain, problems);
+  const given = (fitting ?? {}) as Readonly<Record<string, unknown>>;
+  const parts = Object.entries(schema.shape).flatMap(([key, part]) => {
+    const fits = z.safeParse(part, given[key]);
+    return fits.success ? [[key, fits.data] as const] : [];
+  });
   return {
-    file,
-    value: parsed.data,
-    positionOf: (path, offset) => tree.positionOf(path, offset),
-    keyPositionOf: (path) => tree.keyPositionOf(path),
-    error: (problems) => sourceError(source, problems),
+    ...documentOf(tree, Object.fromEntries(parts) as Partial<z.output<S>>),
+    whole: undefined,
+    fitting,
+    problems: problems.map((problem) => tree.locate(problem)),
+    flawed: new Set(problems.map(({ path, key }) => String(path[0] ?? key))),
   };
 };

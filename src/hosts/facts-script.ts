@@ -49,10 +49,11 @@ const LIBRARY = `
     if ! why=$(stat -L -- "$2" 2>&1 >/dev/null); then
       case $why in
         *'No such file or directory' | *'Not a directory') say absent "$(word "$2")" ;;
+        *'Too many levels of symbolic links') say no_file "$(word "$2")" "$(word 'symbolic link that leads in a circle')" ;;
         *) say unreadable "$(word "$2")" "$(word "$why")" ;;
       esac
     elif [ ! -f "$2" ]; then
-      say unreadable "$(word "$2")" "$(word 'not a regular file')"
+      say no_file "$(word "$2")" "$(word "$(stat -L -c %F -- "$2")")"
     else
       line=$( (exec 3<"$2" && "read_$1" "$2") 2>/dev/null ) ||
         line=$(say unreadable "$(word "$2")" "$(cat -- "$2" 2>&1 >/dev/null | enc)")

@@ -3,6 +3,7 @@ import { CertrollError } from '../core/errors.js';
 import type { FileFact, HostFacts, ServiceFact } from './host.js';
 import { decode, decodeBytes, readSaid, startTime, toMs, type Clocks, type RoundTrip } from './said.js';
 import { startCommand } from './systemd-command.js';
+import { noFile, unreadable } from './unreadable.js';
 
 export { factsScript } from './facts-script.js';
 
@@ -21,13 +22,8 @@ export const parseFacts = (
   const freeBytes = new Map<string, number>();
   for (const [kind, name, ...words] of lines) {
     const key = decode(name);
-    if (kind === 'unreadable') {
-      throw new CertrollError(`cannot read ${key} on ${host}: ${decode(words[0])}`, {
-        code: 'host.read',
-        host,
-        hint: 'Let the login user read it: with sudo (ssh.sudo), or as root.',
-      });
-    }
+    if (kind === 'unreadable') throw unreadable(host, key, decode(words[0]));
+    if (kind === 'no_file') throw noFile(host, key, decode(words[0]));
     if (kind === 'absent') files.set(key, { exists: false, path: key });
     if (kind === 'public' || kind === 'private') files.set(key, fileFact(kind, key, words));
     if (kind === 'stopped') services.set(key, { running: false, detail: decode(words[0]) });

@@ -10,7 +10,10 @@ interface Cut {
  * The shortest writing of some hosts that this finds, for printing: `cp1 cp2 cp3` → `cp[1-3]`.
  * `expandHosts` of it gives the same hosts back, sorted by name and number.
  */
-export const foldHosts = (names: readonly string[]): string => {
+export const foldHosts = (names: readonly string[]): string => foldNames(names).join(',');
+
+/** The same for any names, such as those of processes, as a list: `apiserver@cp1 apiserver@cp2 x` → `apiserver@cp[1-2]`, `x`. */
+export const foldNames = (names: readonly string[]): readonly string[] => {
   const left = new Set(names);
   const written: { readonly sort: string; readonly text: string }[] = [];
   for (const group of groups(left)) {
@@ -22,10 +25,7 @@ export const foldHosts = (names: readonly string[]): string => {
     written.push({ sort: first.name, text: `${first.before}[${list}]${first.after}` });
   }
   for (const name of left) written.push({ sort: name, text: name });
-  return written
-    .sort((one, other) => byNumber(one.sort, other.sort))
-    .map(({ text }) => text)
-    .join(',');
+  return written.sort((one, other) => byNumber(one.sort, other.sort)).map(({ text }) => text);
 };
 
 /** Names that differ in one number only, the largest groups first: each number of each name is tried. */

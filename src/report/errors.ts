@@ -1,6 +1,6 @@
 import { Chalk } from 'chalk';
 import { stripVTControlCharacters } from 'node:util';
-import { CertrollError } from '../core/errors.js';
+import { CertrollError, EXIT, messageOf } from '../core/errors.js';
 
 export interface ErrorStyle {
   readonly color: boolean;
@@ -38,4 +38,11 @@ export const renderError = (thrown: unknown, style: ErrorStyle): string => {
     lines.push(...[...causes(error), error.stack ?? ''].map(printable));
   }
   return lines.join('\n');
+};
+
+/** What went wrong for machines, on one line: the last of `--json`. */
+export const errorJson = (thrown: unknown): string => {
+  const { code, exit, host, hint } =
+    thrown instanceof CertrollError ? thrown : { code: 'defect', exit: EXIT.failed };
+  return JSON.stringify({ type: 'error', code, exit, message: messageOf(thrown), host, hint });
 };

@@ -1,3 +1,4 @@
+import { formatDuration, formatLeft } from '../core/duration.js';
 import { shortNames } from './names.js';
 import { renderTable } from './table.js';
 
@@ -6,38 +7,30 @@ export interface ShownFinding {
   readonly severity: 'info' | 'warning' | 'critical';
   readonly host: string | undefined;
   readonly text: string;
+  readonly expires?: { readonly notAfter: Date; readonly leftMs: number };
 }
 
-interface Expiry {
-  readonly what: string;
-  readonly left: string;
-  readonly until: string;
-}
+/** `65d`, or `expired 35d ago`: the column says that it is what is left. */
+const left = (ms: number): string => (ms < 0 ? formatLeft(ms) : formatDuration(ms));
 
-/** The parts of a finding about a certificate's life, which is text like every other; undefined for others. */
-const expiryOf = ({ text }: ShownFinding): Expiry | undefined => {
-  const [, what, left, until] = /^(.+): (\S.* left|expired .+ ago) \((\S+Z)\)$/.exec(text) ?? [];
-  if (what === undefined || left === undefined || until === undefined) return undefined;
-  return { what, left: left.replace(/ left$/, ''), until: until.replace(/\.\d+Z$/, 'Z') };
-};
+const until = (notAfter: Date): string => notAfter.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Findings as a table; those about certificates have how long they last in columns of their own. */
+/** Findings as a table; how long something lasts stands in columns of its own. */
 export const renderFindings = (findings: readonly ShownFinding[]): string => {
   if (findings.length === 0) return '';
   const names = shortNames(findings.flatMap(({ host }) => host ?? []));
-  const isDated = findings.some((finding) => expiryOf(finding) !== undefined);
-  const rows = findings.map((finding) => {
-    const { severity, host, text } = finding;
-    const expiry = expiryOf(finding);
-    const start = [severity, host === undefined ? '-' : (names.get(host) ?? host), expiry?.what ?? text];
-    return isDated ? [...start, expiry?.left ?? '', expiry?.until ?? ''] : start;
+  const isDated = findings.some(({ expires }) => expires);
+  const rows = findings.map(({ severity, host, text, expires }) => {
+    const start = [severity, host === undefined ? '-' : (names.get(host) ?? host), text];
+    if (!isDated) return start;
+    return expires ? [...start, left(expires.leftMs), until(expires.notAfter)] : [...start, '', ''];
   });
   return renderTable([['SEVERITY', 'HOST', 'WHAT', ...(isDated ? ['LEFT', 'UNTIL'] : [])], ...rows]);
 };
 
 /** What a cookbook that only reports came to: `24 certificates: 0 expired, 1 expiring within 30d.` */
 export const summarizeFindings = (findings: readonly ShownFinding[], renewBefore: string): string => {
-  const certificates = findings.filter((finding) => expiryOf(finding) !== undefined);
+  const certificates = findings.filter(({ expires }) => expires);
   const count = (severity: ShownFinding['severity']): number =>
     certificates.filter((finding) => finding.severity === severity).length;
   const parts: string[] = [];

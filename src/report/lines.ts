@@ -31,6 +31,19 @@ export const lineReporter = (write: (line: string) => void): Reporter => ({
   },
 });
 
+/** Warnings only, a line each. */
+export const quietReporter = (write: (line: string) => void): Reporter => {
+  const lines = lineReporter(write);
+  return {
+    show(event) {
+      if (event.type === 'note' && event.level === 'warning') lines.show(event);
+    },
+    end() {
+      lines.end();
+    },
+  };
+};
+
 /** One JSON object per event, for machines. */
 export const jsonReporter = (write: (line: string) => void): Reporter => ({
   show(event) {

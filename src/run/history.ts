@@ -19,6 +19,7 @@ const line = z.discriminatedUnion('type', [
     keys: z.record(z.string(), z.enum(KEY_STATES)),
   }),
   z.object({ type: z.literal('done'), at: z.string(), text: z.string() }),
+  z.object({ type: z.literal('waiting'), error: z.string() }),
   z.object({ type: z.literal('end'), at: z.string(), outcome: z.string(), code: z.string().optional() }),
 ]);
 
@@ -33,6 +34,8 @@ export interface PastRun {
   readonly startedAt: string;
   /** How it ended; `cut off` when it wrote no end, as after kill -9. */
   readonly outcome: string;
+  /** When it can go on, ISO 8601, where it ended as waiting. */
+  readonly waitsUntil: string | undefined;
   /** Entries that were carried out. */
   readonly done: number;
   /** Whether it put another key in the place of one that signs. */
@@ -57,6 +60,7 @@ const read = async (path: string, id: string): Promise<PastRun | undefined> => {
   const end = lines.find((each) => each.type === 'end');
   const done = lines.filter((each) => each.type === 'done');
   const before = lines.find((each) => each.type === 'before');
+  const waiting = lines.find((each) => each.type === 'waiting');
   return {
     id,
     path,
@@ -65,6 +69,7 @@ const read = async (path: string, id: string): Promise<PastRun | undefined> => {
     reason: run.reason,
     startedAt: run.at,
     outcome: end ? [end.outcome, end.code].filter(Boolean).join(': ') : 'cut off',
+    waitsUntil: /^waiting until (\S+Z)/.exec(waiting?.error ?? '')?.[1],
     done: done.length,
     changedSigners: done.some(({ text }) => /^(install|put) \//.test(text)),
     before: before && { signs: before.signs, keys: before.keys },

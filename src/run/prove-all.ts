@@ -1,9 +1,16 @@
 import { partialWorlds } from '../changes/index.js';
-import { describeEntry, gateRefusals, hostOfEntry, modelEntry, type Plan } from '../changes/plan.js';
+import {
+  describeEntry,
+  gateRefusals,
+  hostOfEntry,
+  modelEntry,
+  type Plan,
+  type PlanEntry,
+} from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
-import { describeCredential } from '../trust/edges.js';
 import { prove, type ProvenChange, type Refusal } from '../trust/prove.js';
 import type { World } from '../trust/world.js';
+import { countBroken, tellEdges } from './tell-edges.js';
 
 /** A plan as the proof takes it: what each entry, waits included, makes of the world, whole and cut off in its middle. */
 export const provenPlan = (plan: Plan): readonly ProvenChange[] =>
@@ -14,31 +21,47 @@ export const provenPlan = (plan: Plan): readonly ProvenChange[] =>
   }));
 
 /** The plan ends with something refused that was refused before it: not its doing, and not mended by it. */
-const leftBroken = (edges: Refusal['edges']): CertrollError => {
-  const credentials = [...new Set(edges.map(({ credential }) => describeCredential(credential)))];
-  const verifiers = [...new Set(edges.map(({ verifier }) => verifier))];
-  return new CertrollError(
-    `refused: ${credentials[0] ?? 'something'}${credentials.length > 1 ? ` (and ${credentials.length - 1} more such)` : ''} is refused, or would be after a restart, by ${verifiers.join(', ')} now, before any change, and this plan does not mend that`,
+const leftBroken = (edges: Refusal['edges']): CertrollError =>
+  new CertrollError(
+    [
+      'refused: this plan does not mend what is broken now, before any change:',
+      ...tellEdges(edges, 'now'),
+    ].join('\n'),
     {
       code: 'proof.refused',
       exit: EXIT.refused,
       hint: 'Nothing was touched. certroll status names what is refused; certroll run rotate-sa-keys mends what is of signing keys.',
     },
   );
+
+/** The change that is refused, by its number in the plan, and what it lets happen where that is not in its words. */
+const tellChange = ({ change, at, midway }: Refusal, entry: PlanEntry | undefined): readonly string[] => {
+  const told = `  change ${at + 1}: ${change}`;
+  // Of records that are cut off in their middle each one is whole: to say so would only make the reader wonder.
+  if (entry?.kind !== 'change' || entry.change.kind !== 'put-records')
+    return [midway ? `${told}, cut off in its middle` : told];
+  const promotes = entry.change.records.some(({ state }) => state === 'promoted');
+  return promotes
+    ? [told, '  with that the keys are allowed to sign, wherever the run may stop; then:']
+    : [told];
 };
 
-const refusal = ({ edges, change, remedy, fromStart, midway }: Refusal): CertrollError => {
+const refusal = (refused: Refusal, plan: Plan): CertrollError => {
+  const { at, edges, remedy, fromStart } = refused;
   if (fromStart) return leftBroken(edges);
-  const [first] = edges;
-  const more = edges.length > 1 ? ` (and ${edges.length - 1} more such pairs)` : '';
-  const edge = first
-    ? `${describeCredential(first.credential)}, presented by ${first.presenter}, would be refused by ${first.verifier}${first.where === 'disk' ? ' after its next restart' : ''}${more}`
-    : 'an edge would break';
-  return new CertrollError(`refused: at '${change}'${midway ? ', cut off in its middle,' : ''} ${edge}`, {
-    code: 'proof.refused',
-    exit: EXIT.refused,
-    hint: `Nothing was touched. ${remedy}`,
-  });
+  const entry = plan.entries[at];
+  return new CertrollError(
+    [
+      `refused: at step '${entry?.step ?? refused.change}': ${countBroken(edges)}`,
+      ...tellChange(refused, entry),
+      ...tellEdges(edges, 'then'),
+    ].join('\n'),
+    {
+      code: 'proof.refused',
+      exit: EXIT.refused,
+      hint: `Nothing was touched. ${remedy}`,
+    },
+  );
 };
 
 /** Proves the plan and its gates on the model. Throws `proof.refused` (exit 4), naming the edge, the change and the remedy. */
@@ -46,7 +69,7 @@ export const proveAll = (plan: Plan, world: World): void => {
   // A plan that changes nothing leaves nothing worse; what is broken is for status to tell.
   if (plan.entries.length === 0) return;
   const proof = prove(provenPlan(plan), world);
-  if (!proof.holds) throw refusal(proof.refusal);
+  if (!proof.holds) throw refusal(proof.refusal, plan);
   const [gate] = gateRefusals(plan.entries, world);
   if (gate) {
     throw new CertrollError(

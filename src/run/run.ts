@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { ApplySettings, Doors, KeyBindings } from '../changes/change.js';
-import type { Plan } from '../changes/plan.js';
+import { describeFinding, type Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import type { Timers } from '../core/poll.js';
 import type { HeldLock, HolderInfo, Mutex } from '../etcd/store.js';
@@ -115,7 +115,9 @@ const prepare = async (options: RunOptions): Promise<{ before: Observation; plan
   const before = await look(options);
   options.emit({ type: 'phase', name: 'plan' });
   const plan = withUnseen(options.makePlan(before), before);
-  for (const { severity, host, text } of plan.findings) {
+  for (const finding of plan.findings) {
+    const { severity, host } = finding;
+    const text = describeFinding(finding);
     options.emit({
       type: 'note',
       level: severity === 'info' ? 'info' : 'warning',

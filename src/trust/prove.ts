@@ -1,3 +1,4 @@
+import { foldNames } from '../hosts/fold.js';
 import { brokenEdges, edgeId, type BrokenEdge, type Credential } from './edges.js';
 import { legacyTokensOf, tokensEnd } from './live.js';
 import type { World } from './world.js';
@@ -44,7 +45,7 @@ const lifeOf = (keys: readonly string[], world: World): string => {
 };
 
 const remedyFor = (edges: readonly BrokenEdge[], world: World): string => {
-  const verifiers = [...new Set(edges.map((edge) => edge.verifier))].join(', ');
+  const verifiers = foldNames(edges.map((edge) => edge.verifier)).join(', ');
   const keys = [...new Set(edges.flatMap((edge) => keyOf(edge.credential)))];
   const onDisk = edges.some((edge) => edge.where === 'disk');
   const [first] = edges;
@@ -58,8 +59,8 @@ const remedyFor = (edges: readonly BrokenEdge[], world: World): string => {
     case 'token-key':
     case undefined:
       return onDisk
-        ? `Write the public key ${keys.join(', ')} into the verification files of ${verifiers} first, and keep it there while tokens signed with it live.${lifeOf(keys, world)}`
-        : `Restart ${verifiers} so that it loads ${keys.join(', ')}, and wait until it is accepted, before anything signs with it.${lifeOf(keys, world)}`;
+        ? `Write the public key ${foldNames(keys).join(', ')} into the verification files of ${verifiers} first, and keep it there while tokens signed with it live.${lifeOf(keys, world)}`
+        : `Restart ${verifiers} so that it loads ${foldNames(keys).join(', ')}, and wait until it is accepted, before anything signs with it.${lifeOf(keys, world)}`;
   }
 };
 

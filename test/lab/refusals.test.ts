@@ -123,8 +123,8 @@ describe('certroll run refuses before any change, with one clear message', () =>
     await refused(
       lab.bastion.clusterFile,
       4,
-      /refused: at '.*install .*' a token of .* would be refused by/,
-      /Nothing was touched/,
+      /refused: at step 'sa-keys\/promote': tokens would be refused, in \d+ pairs\n +change \d+: record in etcd: next keys of .* as promoted\n.*\n +a token signed with 'next key of .*', presented by .*kube-apiserver@.*, would be refused by kube-apiserver@kubemaster/,
+      /hint: Nothing was touched\. Write the public key next key of .* into the verification files of kube-apiserver@.* first/,
       cookbook,
     );
   });

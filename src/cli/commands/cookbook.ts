@@ -9,7 +9,7 @@ export interface CookbookFlags {
 export const addCookbookCommands = (root: Command): void => {
   const cookbook = root
     .command('cookbook')
-    .summary('list, show and validate cookbooks')
+    .summary('list, show and validate cookbooks, and the steps they may use')
     .description('Cookbooks: the shipped ones and your own.');
   cookbook
     .command('list')
@@ -34,6 +34,15 @@ export const addCookbookCommands = (root: Command): void => {
     .action(async (name: string, flags: CookbookFlags) => {
       const { showCookbook } = await import('../show-cookbooks.js');
       process.exitCode = await showCookbook(name, flags);
+    });
+  cookbook
+    .command('steps')
+    .summary('the steps that a cookbook may use, and their settings')
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExamples:\n  certroll cookbook steps')
+    .action(async (flags: Pick<CookbookFlags, 'json'>) => {
+      const { showSteps } = await import('../show-steps.js');
+      process.exitCode = showSteps(flags);
     });
   cookbook
     .command('validate')

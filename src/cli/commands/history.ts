@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { clusterOption, jsonOption, stateDirOption } from '../options.js';
+import { clusterOption, jsonOption, quietOption, stateDirOption } from '../options.js';
 import type { PerformFlags } from '../perform.js';
 
 export interface HistoryFlags {
@@ -38,6 +38,7 @@ export const addHistoryCommands = (root: Command): void => {
     .addOption(clusterOption())
     .option('--dry-run', 'stop before the first change; exit 3 when there are changes to be made')
     .option('-y, --yes', 'do not ask; needed where there is no terminal')
+    .addOption(quietOption())
     .option('--reason <text>', 'why; goes to the journal and the lock')
     .option('--task-id <id>', 'ticket or task; goes to the journal and the lock')
     .addOption(stateDirOption())

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PerformFlags } from '../perform.js';
-import { clusterOption, cookbookDirOption, jsonOption, stateDirOption } from '../options.js';
+import { clusterOption, cookbookDirOption, jsonOption, quietOption, stateDirOption } from '../options.js';
 
 export interface RunFlags extends PerformFlags {
   readonly cookbookDir: readonly string[];
@@ -31,6 +31,7 @@ export const addRunCommands = (root: Command): void => {
     )
     .option('--dry-run', 'stop before the first change; exit 3 when there are changes to be made')
     .option('-y, --yes', 'do not ask; needed where there is no terminal')
+    .addOption(quietOption())
     .option('--reason <text>', 'why; goes to the journal and the lock')
     .option('--task-id <id>', 'ticket or task; goes to the journal and the lock')
     .addOption(stateDirOption())

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { formatDuration } from '../../core/duration.js';
 import { hostOf } from '../../trust/world.js';
 import type { Step } from '../step.js';
 
@@ -24,11 +23,11 @@ export const checkExpiry: Step<z.output<typeof withSchema>> = {
     const expired = found.filter(({ left }) => left < 0).length;
     const expiring = found.filter(({ left }) => left >= 0 && left < site.renewBeforeMs).length;
     for (const { host, path, left, notAfter } of found) {
-      const text = left < 0 ? `expired ${formatDuration(-left)} ago` : `${formatDuration(left)} left`;
       draft.finding({
         severity: left < 0 ? 'critical' : left < site.renewBeforeMs ? 'warning' : 'info',
         host,
-        text: `${path}: ${text} (${notAfter.toISOString()})`,
+        text: path,
+        expires: { notAfter, leftMs: left },
       });
     }
     return { expiring, expired };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatDuration } from '../../core/duration.js';
+import { formatDuration, formatLeft } from '../../core/duration.js';
 import { brokenCredentials } from '../../trust/edges.js';
 import { hostOf, type World } from '../../trust/world.js';
 import type { Site, Step } from '../step.js';
@@ -27,7 +27,7 @@ const reasons = (world: World, site: Site, force: boolean): readonly string[] =>
   const expiring = certificates(world, site).filter(({ left }) => left < site.renewBeforeMs);
   for (const { host, left } of expiring) {
     due.push(
-      `the certificate of ${host}'s signing key ${left < 0 ? `expired ${formatDuration(-left)} ago` : `has ${formatDuration(left)} left`}`,
+      `the certificate of ${host}'s signing key ${left < 0 ? formatLeft(left) : `has ${formatLeft(left)}`}`,
     );
   }
   const refused = brokenCredentials(world).filter(({ credential }) => credential.kind === 'token-key').length;

@@ -94,7 +94,7 @@ export const retire: Step<z.output<typeof withSchema>> = {
         keys: waiting.map(({ key }) => key),
         from: 'last-signed',
         ms: draft.world.tokenLife.maxMs,
-        why: `a token may live that long (${draft.world.tokenLife.why}; serviceAccounts.soak says otherwise)`,
+        why: `a token may live that long (${draft.world.tokenLife.why})`,
       });
       retireNow(waiting);
     }

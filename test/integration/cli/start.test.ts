@@ -1,6 +1,7 @@
 import { execa } from 'execa';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { stepCatalog } from '../../../src/steps/catalog.js';
 import { ROOT } from '../../support/build.js';
 
 const certroll = join(ROOT, 'bin/certroll.js');
@@ -48,6 +49,19 @@ describe('certroll', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('lists every step that a cookbook may use, with its settings', async () => {
+    const { stdout } = await execa(process.execPath, [certroll, 'cookbook', 'steps']);
+    expect(stdout).toMatch(
+      /^apiserver\/restart +Restart kube-apiservers .*; gives restarted\n +only +stale\|all \(stale\) +stale: only/m,
+    );
+    const { stdout: json } = await execa(process.execPath, [certroll, 'cookbook', 'steps', '--json']);
+    const steps = JSON.parse(json) as { step: string; with: { key: string }[] }[];
+    expect(steps.map(({ step }) => step)).toEqual([...stepCatalog.keys()]);
+    expect(steps.find(({ step }) => step === 'sa-keys/retire')?.with).toEqual([
+      expect.objectContaining({ key: 'wait', type: 'boolean', default: false }),
+    ]);
+  });
+
   it('answers --help from a file that says what commander says', async () => {
     const [quick, whole] = await Promise.all(
       ['--help', 'help'].map(async (word) => execa(process.execPath, [certroll, word])),
@@ -63,6 +77,11 @@ describe('certroll', () => {
 
   it.each([
     ['an unknown command', ['rum'], /Did you mean run\?/],
+    [
+      'a cookbook in the place of a command',
+      ['retire-sa-keys', '-c', 'x'],
+      /unknown command 'retire-sa-keys'; did you mean "certroll run retire-sa-keys"\?/,
+    ],
     ['an unknown option', ['run', 'rotate-sa-keys', '-c', 'x', '--dry-rum'], /Did you mean --dry-run\?/],
     [
       'no cluster file',

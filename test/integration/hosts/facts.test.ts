@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -84,11 +84,23 @@ describe.each(['dash', 'bash'] as const)('facts of a host whose sh is %s', (shel
     const absent = [join(dir, 'no'), join(dir, 'no/such'), join(put('file'), 'below'), join(dir, 'dangling')];
     const { files } = await host.readFacts({ publicFiles: absent, privateKeys: [join(dir, 'no.key')] });
     expect([...files.values()].map(({ exists }) => exists)).toEqual([false, false, false, false, false]);
+  });
+
+  it('say what a path leads to that is no file, and do not wait for what it would give', async () => {
     symlinkSync('loop', join(dir, 'loop'));
-    for (const path of [dir, join(dir, 'loop'), '/dev/null']) {
-      const error = await failure(host.readFacts({ publicFiles: [path] }));
-      expect(error).toMatchObject({ code: 'host.read', host: 'cp1' });
-      expect(error.message).toContain(path);
+    execFileSync('mkfifo', [join(dir, 'fifo')]);
+    for (const [path, what] of [
+      [dir, 'directory'],
+      [join(dir, 'fifo'), 'fifo'],
+      [join(dir, 'loop'), 'symbolic link that leads in a circle'],
+      ['/dev/null', 'character special file'],
+    ] as const) {
+      for (const request of [{ publicFiles: [path] }, { privateKeys: [path] }]) {
+        const error = await failure(host.readFacts(request));
+        expect(error).toMatchObject({ code: 'host.read', host: 'cp1' });
+        expect(error.message).toBe(`cannot read ${path} on cp1: it is a ${what}, not a file`);
+        expect(error.hint).toContain('put a file there, or name the right one');
+      }
     }
   });
 

@@ -222,6 +222,37 @@ describe('a cluster file', () => {
     expect(error).toMatchObject({ exit: 2, code: 'cluster-file.invalid' });
   });
 
+  it('tells all that is wrong with it at once, in the order of its lines', async () => {
+    const text = `name: Prod
+controlPlanes: { hosts: 'cp[1-' }
+etcd: { endpoints: ['https://etcd1/v3'], ca: ./nothing, timeout: soon }
+api: { port: 6443 }
+lock: { ttl: 1s }
+lok: 1
+issuer: { type: cfssl, url: 'https://pki', cert: ./key }
+`;
+    const { message } = await thrownBy(() => load(text));
+    const places = message.split('\n').flatMap((line) => /cluster\.yaml:(\d+:\d+: .*)/.exec(line)?.[1] ?? []);
+    expect(places).toEqual([
+      expect.stringMatching(/^1:7: name: lower-case letters/),
+      expect.stringMatching(/^2:28: .*'\[' is never closed/),
+      expect.stringMatching(/^3:21: etcd\.endpoints: no path in the address/),
+      expect.stringMatching(/^3:46: cannot read .*nothing: there is no such file/),
+      expect.stringMatching(/^3:66: etcd\.timeout: a duration/),
+      expect.stringMatching(/^4:1: 'kubeconfig' is missing in api/),
+      expect.stringMatching(/^5:14: lock\.ttl: expected 5s to 10m/),
+      expect.stringMatching(/^6:1: unknown key 'lok'/),
+      expect.stringMatching(/^7:44: issuer\.cert needs issuer\.key/),
+    ]);
+  });
+
+  it('has nothing said of what is missing beside what cannot be read', async () => {
+    const text = good.replace(":2379']", ":2379'], cert: 5, key: ./key");
+    const { message } = await thrownBy(() => load(text));
+    expect(message.match(/cluster\.yaml:/g)).toHaveLength(1);
+    expect(message).toMatch(/3:\d+: etcd\.cert: expected string/);
+  });
+
   it('never shows a password that is in it', async () => {
     const error = await thrownBy(() => load(good.replace('https://etcd1', 'https://root:hunter2@etcd1')));
     expect(error.message).not.toContain('hunter2');

@@ -40,6 +40,21 @@ describe('the shipped cookbooks', () => {
   );
 });
 
+describe('a cookbook with several mistakes', () => {
+  it('is told all of them, and nothing that only follows from one', async () => {
+    const { message } = await failure(
+      `${head}steps:\n  - uses: sa-keys/isue\n    when: inputs.nothing\ninputs: {}\nstesp: 1\n`,
+    );
+    expect(message).toMatch(/mine\.yaml:4:11: unknown step/);
+    expect(message).toMatch(/mine\.yaml:5:\d+: .*nothing/);
+    expect(message).toMatch(/mine\.yaml:7:1: unknown key 'stesp'/);
+    const inputs = await failure(
+      `${head}inputs: { force: { type: bool } }\nsteps:\n  - uses: sa-keys/isue\n    when: inputs.force\n`,
+    );
+    expect(inputs.message.match(/mine\.yaml:/g)).toHaveLength(1);
+  });
+});
+
 describe('a cookbook with a mistake is refused with file, line, column and hint', () => {
   it.each([
     [

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { describeFinding } from '../../../src/changes/plan.js';
 import { renderFindings, summarizeFindings } from '../../../src/report/findings.js';
 import { planSteps, soundWorld } from '../../support/worlds.js';
 
 const DAY = 86_400_000;
 
-/** The findings of the step itself: what it says and what is read out of it must not drift apart. */
+/** The findings of the step itself. */
 const findingsAfter = (days: number) => {
   const start = soundWorld(['cp1.example.net', 'cp2.example.net']);
   const later = { ...start, now: new Date(start.now.getTime() + days * DAY) };
@@ -19,6 +20,19 @@ describe('findings', () => {
       'info      cp2   /etc/kubernetes/pki/sa.crt  65d   2027-01-01T00:00:00Z',
     ]);
     expect(renderFindings(findingsAfter(400))).toMatch(/^critical +cp1 +\S+ +expired 35d ago +2027/m);
+  });
+
+  it('count as certificates by what they are, not by how they read', () => {
+    const text = '/etc/x.crt: 65d left (2027-01-01T00:00:00.000Z)';
+    const alike = { severity: 'critical' as const, host: 'cp1', text };
+    expect(renderFindings([alike])).toBe(`SEVERITY  HOST  WHAT\ncritical  cp1   ${text}`);
+    expect(summarizeFindings([alike], '30d')).toBe('1 finding.');
+  });
+
+  it('say in one sentence what the table says in columns', () => {
+    expect(findingsAfter(300).map(describeFinding)[0]).toBe(
+      '/etc/kubernetes/pki/sa.crt: 65d left (2027-01-01T00:00:00.000Z)',
+    );
   });
 
   it('are summed up', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../../src/report/events.js';
-import { jsonReporter, lineReporter } from '../../../src/report/lines.js';
+import { jsonReporter, lineReporter, quietReporter } from '../../../src/report/lines.js';
 
 const at = new Date('2026-01-01T00:00:00Z');
 const linesOf = (event: RunEvent): string => {
@@ -25,6 +25,16 @@ describe('the plain report', () => {
     [{ at, type: 'note', level: 'warning', text: 'careful' }, '- warning: careful'],
   ])('is one line with time and host: %j', (event, text) => {
     expect(linesOf(event)).toBe(`2026-01-01T00:00:00.000Z ${text}\n`);
+  });
+
+  it('is of warnings only where nothing else is to be printed', () => {
+    let text = '';
+    const reporter = quietReporter((line) => (text += line));
+    reporter.show({ at, type: 'phase', name: 'observe' });
+    reporter.show({ at, type: 'note', level: 'info', text: 'all is well' });
+    reporter.show({ at, type: 'note', level: 'warning', text: 'careful' });
+    reporter.end();
+    expect(text).toBe('2026-01-01T00:00:00.000Z - warning: careful\n');
   });
 
   it('is one JSON object a line for machines', () => {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { changesOf, Draft, gateRefusals, modelEntry, type Plan } from '../../../src/changes/plan.js';
+import { rotationLine } from '../../../src/cli/show-status.js';
 import { beforeOf, rollBack } from '../../../src/steps/sa-keys/roll-back.js';
 import { brokenEdges } from '../../../src/trust/edges.js';
 import { prove } from '../../../src/trust/prove.js';
+import { isRolledBack } from '../../../src/trust/rotation.js';
 import { hostOf, onDisk, type World } from '../../../src/trust/world.js';
 import { faultyWorld, planSteps, proven, ROTATION, site, soundWorld } from '../../support/worlds.js';
 
@@ -60,6 +62,28 @@ describe('a rollback', () => {
       expect(way.predicted.rotation?.state).toBe('done');
       for (const host of way.predicted.hosts.values())
         expect([...host.files.keys()].filter((path) => path.endsWith('.certroll-next'))).toEqual([]);
+    }
+  });
+
+  it('is told by status, until it is rolled back itself', () => {
+    const start = soundWorld();
+    const { predicted } = planSteps(start, ROTATION);
+    expect(rotationLine(start, undefined)).toBe('No rotation on record.');
+    expect(rotationLine(predicted, undefined)).toMatch(/^Rotation run-1, started .*Z, is done\.$/);
+    const returned = back(predicted, start).predicted;
+    expect(rotationLine(returned, undefined)).toMatch(
+      /^Rotation run-1, .*Z, was rolled back: none of its keys signs any more\.$/,
+    );
+    expect(rotationLine(back(returned, predicted).predicted, undefined)).toMatch(/is done\.$/);
+  });
+
+  it('is told by status wherever the rotation was stopped, once there was a key', () => {
+    const start = soundWorld();
+    let world = start;
+    for (const entry of planSteps(start, ROTATION).entries) {
+      world = modelEntry(entry, world);
+      const hasKeys = [...world.keys.values()].some(({ rotation }) => rotation !== undefined);
+      expect(isRolledBack(back(world, start).predicted)).toBe(hasKeys);
     }
   });
 

@@ -63,6 +63,7 @@ describe('a wait of the plan, when a run comes to it', () => {
       code: 'run.waiting',
       exit: 7,
       message: 'waiting until 2026-01-01T01:00:00.000Z: others must hear of it',
+      hint: expect.stringContaining('run the same command again after 2026-01-01T01:00:00.000Z') as string,
     });
   });
 
