@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { CertrollError } from '../core/errors.js';
 import type { FileFact, HostFacts, ServiceFact } from './host.js';
 import { decode, decodeBytes, readSaid, startTime, toMs, type Clocks, type RoundTrip } from './said.js';
 import { startCommand } from './systemd-command.js';

@@ -33,10 +33,10 @@ export const commonFiles = (host: HostSpec, publicKey: string): HostFile[] => [
   { path: '/etc/systemd/system/lab-address.service', content: ADDRESS_UNIT(host) },
   { path: '/etc/ssh/authorized_keys.d/certroll', content: publicKey },
   { path: '/etc/ssh/authorized_keys.d/limited', content: publicKey },
-  // A busy journal is no subject of the lab, and its files would stay in the overlay.
+  // Kept over a loss of power: when services were restarted is judged by it.
   {
     path: '/etc/systemd/journald.conf.d/lab.conf',
-    content: '[Journal]\nStorage=volatile\nRuntimeMaxUse=64M\nRateLimitBurst=0\n',
+    content: '[Journal]\nStorage=persistent\nSystemMaxUse=64M\nRateLimitBurst=0\n',
   },
 ];
 

@@ -160,7 +160,7 @@ describe('a rotation that is befallen by a fault', () => {
       }),
     );
     expect(reboot.exitCode).not.toBe(0);
-    judge(await stage.finish('a host powered off; cut off before its restart, and after; rebooted'));
+    judge(await stage.finish('a host powered off; cut off before its restart, and after; rebooted', 2));
   });
 
   test('a disk that fills up while a bundle is written, and an SSH session that drops in the middle of a restart', async () => {
