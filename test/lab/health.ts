@@ -1,9 +1,11 @@
 import { connect } from 'node:net';
 import { get } from 'node:http';
 import { cfsslAnswers } from './cfssl.js';
+import { etcdctlArguments } from './etcdctl.js';
 import { KubeClient } from './kube.js';
 import type { Machine } from './machine.js';
 import { ALL_HOSTS, CLIENT_ACCOUNT, CONTROL_PLANES, LOAD_BALANCER, STATS_PORT } from './settings.js';
+import { run } from './shell.js';
 import { until } from './wait.js';
 
 /** True when something accepts connections there. */
@@ -50,7 +52,13 @@ const controllersWork = async (kube: KubeClient, address: string): Promise<boole
   return (await kube.asAdmin(address, path)).status === 200;
 };
 
-/** Waits until every part of the lab works: SSH, apiservers, controllers, haproxy's view of all three. */
+/** True when every member of etcd answers a read that a majority agrees on. One that was cut off needs its time. */
+const etcdAnswers = async (): Promise<true> => {
+  await run(etcdctlArguments(['endpoint', 'health']));
+  return true;
+};
+
+/** Waits until every part of the lab works: SSH, etcd, apiservers, controllers, haproxy's view of all three. */
 export const waitForHealth = async (machines: readonly Machine[], seconds: number): Promise<void> => {
   const kube = await KubeClient.open();
   await Promise.all([
@@ -58,6 +66,7 @@ export const waitForHealth = async (machines: readonly Machine[], seconds: numbe
     ...CONTROL_PLANES.map((host) =>
       until(`the apiserver of ${host.name} is ready`, seconds, () => kube.ready(host.address)),
     ),
+    until('every member of etcd is well', seconds, etcdAnswers),
     until('haproxy sees three apiservers', seconds, async () => {
       const states = await haproxyStates();
       return CONTROL_PLANES.every((host) => states.get(host.name) === 'UP');
