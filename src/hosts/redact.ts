@@ -67,7 +67,8 @@ export const NOT_READ = /^# not read: (\d+)$/m;
 /**
  * A YAML document in block style as its skeleton: every key, the values only of those listed, where they are plain. The
  * data of certificates passes through `REDACT` (in the environment as REDACT); of `client-key-data` the public half is
- * computed here and given instead. A document in JSON or flow style gives nothing.
+ * computed here and given instead. Of flow style only a map on one line is understood that has nothing but listed keys with
+ * plain values (`context: { cluster: prod, user: admin }`); a document in JSON gives nothing.
  */
 export const SKELETON = String.raw`
 function piped(head, value, command) {
@@ -76,6 +77,17 @@ function piped(head, value, command) {
   print value | command
   close(command)
   print "\""
+}
+function isPublicMap(value,   pairs, count, at, key) {
+  if (value !~ /^\{.*\}$/) return 0
+  count = split(substr(value, 2, length(value) - 2), pairs, ",")
+  for (at = 1; at <= count; at++) {
+    if (pairs[at] !~ /^ *[A-Za-z-]+: +[A-Za-z0-9_.\/:@%~+-]+ *$/) return 0
+    key = pairs[at]
+    gsub(/^ +|:.*$/, "", key)
+    if (!index(keys, " " key " ")) return 0
+  }
+  return count > 0
 }
 BEGIN { keys = " ${DOCUMENT_KEYS.join(' ')} "; lost = 0 }
 {
@@ -99,7 +111,8 @@ BEGIN { keys = " ${DOCUMENT_KEYS.join(' ')} "; lost = 0 }
   else if (key == "client-key-data" && value ~ /^[A-Za-z0-9+\/=]+$/) {
     sub(/client-key-data$/, "${PUBLIC_HALF}", head)
     piped(head, value, "base64 -d 2>/dev/null | openssl pkey -passin pass: -pubout 2>/dev/null | base64 -w 0")
-  } else if (index(keys, " " key " ") && value ~ /^[][A-Za-z0-9_.\/:@, %~+-]*$/)
+  } else if (index(keys, " " key " ") && isPublicMap(value)) print head ": " value
+  else if (index(keys, " " key " ") && value ~ /^[][A-Za-z0-9_.\/:@, %~+-]*$/)
     print head ": \"" value "\""
   else {
     if (key ~ /-data$/ || value ~ /^[[{&*|>]/) lost++

@@ -94,7 +94,7 @@ export const unread: Rule = {
   severity: 'warning',
   why: 'What it names was not looked at: this audit is not complete.',
   action:
-    'A kubeconfig or configuration is read in YAML block style only, since nothing secret in it may leave the host.',
+    'A kubeconfig or configuration is read in YAML block style, line by line, since nothing secret in it may leave the host.',
   check: (facts) =>
     facts.hosts.flatMap(({ name: host, unread: documents }) =>
       documents.map(({ path, component, why }) => ({

@@ -213,12 +213,26 @@ contexts: []
       'a block of lines',
       (data: string) => `users:\n- user:\n    client-key-data: |\n      ${data}\n    token: hunter2\n`,
     ],
+    [
+      'a map on one line',
+      (data: string) => `users:\n- name: a\n  user: { name: a, client-key-data: ${data}, token: hunter2 }\n`,
+    ],
+    ['a map on one line with a text in it', () => `users:\n- user: { name: a b hunter2 }\n`],
     ['an unknown key', (data: string) => `users:\n- user:\n    private-data: ${data}\n    token: hunter2\n`],
   ])('says that it cannot read a kubeconfig in %s, and gives none of it', async (_name, write) => {
     const read = await textOf(write(base64(leaf.key)), 'documents');
     expect(read).toMatch(/^# not read: [1-9]/m);
     expect(transcript()).not.toContain('hunter2');
     expectNoSecret(leaf.key, base64(leaf.key));
+  });
+
+  it('reads a map on one line that has nothing but public keys in it', async () => {
+    const text = `contexts:\n- name: lab\n  context: { cluster: lab, user: admin@lab.example:1 }\n- context: {}\n`;
+    const read = await textOf(text, 'documents');
+    expect(NOT_READ.exec(read)?.[1]).toBe('0');
+    expect(parse(read)).toEqual({
+      contexts: [{ name: 'lab', context: { cluster: 'lab', user: 'admin@lab.example:1' } }, { context: {} }],
+    });
   });
 
   it('takes what cannot be read for a fact', async () => {
