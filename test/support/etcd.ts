@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,6 +12,18 @@ import { TestPki } from './pki.js';
 import { freePort } from './ports.js';
 
 const ETCD = '/usr/bin/etcd';
+
+/** Whether every thread of a process has stopped, or the process is gone. */
+const isStopped = (pid: number): boolean => {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+      return /^[TZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+    });
+  } catch {
+    return !existsSync(`/proc/${pid}`);
+  }
+};
 
 /** What the mutexes of the tests write of themselves. */
 export const HOLDER = {
@@ -155,9 +168,16 @@ export class TestEtcd {
     return this.endpoints.indexOf(led?.Endpoint ?? '');
   }
 
-  /** Members hang, as a machine that swaps does: connections stay open, nothing answers. */
+  /**
+   * Members hang, as a machine that swaps does: connections stay open, nothing answers. They do when this returns: a
+   * signal takes its time to stop all threads of a process, and until then one may still answer.
+   */
   hang(...members: readonly number[]): void {
-    for (const at of members) this.#members[at]?.process?.kill('SIGSTOP');
+    for (const at of members) {
+      const child = this.#members[at]?.process;
+      child?.kill('SIGSTOP');
+      while (child?.pid !== undefined && !isStopped(child.pid));
+    }
   }
 
   wake(...members: readonly number[]): void {
