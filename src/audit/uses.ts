@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import type { FoundProcess } from '../hosts/inspect.js';
-import { readFlags, type Flags } from '../kube/flags.js';
+import { ownAddress, readFlags, type Flags } from '../kube/flags.js';
 import { CONFIG_FLAG, CONFIG_KEYS, INPUTS, type Component, type Input } from './consumers.js';
 
 /** A process whose program is one of the components. */
@@ -216,12 +216,6 @@ const DEFAULT_PORTS: Readonly<Partial<Record<Component, string>>> = {
   kubelet: '10250',
 };
 
-const reach = (address: string | undefined): string =>
-  address === undefined || address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
-
-const joined = (address: string, port: string): string =>
-  address.includes(':') && !address.startsWith('[') ? `[${address}]:${port}` : `${address}:${port}`;
-
 /** The TLS ports of a process, by its flags. */
 export const portsOf = ({ program, pid }: ComponentProcess, settings: Settings): readonly ServingPort[] => {
   if (program === 'etcd') {
@@ -229,8 +223,8 @@ export const portsOf = ({ program, pid }: ComponentProcess, settings: Settings):
       (single(settings, flag) ?? '').split(',').flatMap((text) => {
         const url = URL.canParse(text) ? new URL(text) : undefined;
         if (url?.protocol !== 'https:') return [];
-        const host = reach(url.hostname.replace(/^\[|\]$/g, ''));
-        return [{ component: program, pid, role, address: joined(host, url.port || '443') }];
+        const address = ownAddress(url.hostname.replace(/^\[|\]$/g, ''), url.port || '443');
+        return [{ component: program, pid, role, address }];
       });
     return [
       ...urls('listen-client-urls', 'serving certificate').slice(0, 1),
@@ -240,5 +234,5 @@ export const portsOf = ({ program, pid }: ComponentProcess, settings: Settings):
   const port = single(settings, program === 'kubelet' ? 'port' : 'secure-port') ?? DEFAULT_PORTS[program];
   if (port === undefined || port === '0') return [];
   const bind = single(settings, program === 'kubelet' ? 'address' : 'bind-address');
-  return [{ component: program, pid, role: 'serving certificate', address: joined(reach(bind), port) }];
+  return [{ component: program, pid, role: 'serving certificate', address: ownAddress(bind, port) }];
 };

@@ -14,6 +14,11 @@ export interface ApiServer {
   /** GET /readyz?verbose; never throws for an answer that is not 200, nor for a refused connection. */
   readyz(): Promise<{ readonly ready: boolean; readonly detail: string }>;
   version(): Promise<string>;
+  /**
+   * Which process answers at the URL: the SHA-256 (lower-case hex) of the certificate that it made for itself when it
+   * started. Undefined when what answers shows none, as nothing but an apiserver does.
+   */
+  processCertificate(): Promise<string | undefined>;
   /** Mints a short-lived token (TokenRequest) and returns it; stored nowhere. */
   mintToken(serviceAccount: ServiceAccountRef, ttlSeconds: number): Promise<MintedToken>;
   /** TokenReview on this apiserver. */

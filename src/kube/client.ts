@@ -4,6 +4,7 @@ import type { ApiServer, ServiceAccountRef } from './api-server.js';
 import { gitVersion, keyList, objectUid, tokenRequest, tokenReview } from './answers.js';
 import { ask } from './ask.js';
 import { counterIn } from './metrics.js';
+import { processCertificate } from './process-certificate.js';
 import { refused, send, type ApiTarget } from './request.js';
 import { secretCalls } from './secrets.js';
 
@@ -35,6 +36,8 @@ export const apiServer = (target: ApiTarget): ApiServer => {
     },
 
     version: async () => get('/version', gitVersion),
+
+    processCertificate: async () => processCertificate(target),
 
     mintToken: async (account, ttlSeconds) =>
       create(`${pathOf(account)}/token`, 'TokenRequest', { expirationSeconds: ttlSeconds }, tokenRequest),

@@ -191,3 +191,24 @@ export const parseControllerManagerFlags = (argv: readonly string[]): Controller
     ]),
   };
 };
+
+/** The name that an apiserver takes its own certificate for, made anew at each start (k8s.io/apiserver pkg/server/options/serving_with_loopback.go). */
+export const LOOPBACK_NAME = 'apiserver-loopback-client';
+
+const reach = (address: string | undefined): string =>
+  address === undefined || address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+
+/**
+ * Where a process that binds to that address is reached on its own host: `ADDRESS:PORT`, an IPv6 address in brackets,
+ * the loopback address for all addresses.
+ */
+export const ownAddress = (bind: string | undefined, port: string): string => {
+  const address = reach(bind);
+  return address.includes(':') && !address.startsWith('[') ? `[${address}]:${port}` : `${address}:${port}`;
+};
+
+/** Where a kube-apiserver with these arguments serves, on its own host. */
+export const apiserverAddress = (argv: readonly string[]): string => {
+  const flags = readFlags(argv);
+  return ownAddress(single(flags, 'bind-address'), single(flags, 'secure-port') ?? '6443');
+};

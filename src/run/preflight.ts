@@ -3,6 +3,7 @@ import type { Doors } from '../changes/change.js';
 import { changesOf, type Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import type { Observation } from './observe.js';
+import { checkSameProcess } from './same-process.js';
 import { checkStartable } from './startable.js';
 
 export interface PreflightLimits {
@@ -50,7 +51,10 @@ const checkHosts = async (
   );
 };
 
-/** What must be so before the first change: clocks, disk space, services that could start again, an issuer that can issue, etcd with a quorum, ready apiservers. */
+/**
+ * What must be so before the first change: clocks, disk space, apiservers that answer for themselves, services that could start again, an issuer that can issue,
+ * etcd with a quorum, ready apiservers.
+ */
 export const preflight = async (
   plan: Plan,
   doors: Doors,
@@ -60,6 +64,7 @@ export const preflight = async (
 ): Promise<void> => {
   if (plan.entries.length === 0) return;
   await checkHosts(plan, doors, observation, limits);
+  await checkSameProcess(doors);
   await checkStartable(plan, doors);
   await doors.store.checkQuorum();
   const certifies = changesOf(plan).some(

@@ -24,6 +24,8 @@ export interface TestCertOptions {
   readonly sans?: readonly string[];
   readonly from?: Date;
   readonly to?: Date;
+  /** Upper-case hex. Default: one by chance. */
+  readonly serial?: string;
   /** Default: sha256. */
   readonly digest?: 'sha1' | 'sha256' | 'sha384';
   /** Lines of an openssl extension section, instead of those for `ca` and `sans`. */
@@ -54,6 +56,17 @@ export class TestPki {
 
   path(name: string): string {
     return join(this.dir, name);
+  }
+
+  read(path: string): Promise<string> {
+    return readFile(path, 'utf8');
+  }
+
+  /** A file of the folder, for its owner alone. */
+  async write(name: string, content: string): Promise<string> {
+    const file = this.path(name);
+    await writeFile(file, content, { mode: 0o600 });
+    return file;
   }
 
   /** A private key file (0600, PKCS#8). */
@@ -87,7 +100,7 @@ export class TestPki {
       ...(options.sans ? [`subjectAltName = ${options.sans.join(',')}`] : []),
     ];
     await writeFile(this.path(`${name}.ext`), `${extensions.join('\n')}\n`);
-    const config = await this.#config(name);
+    const config = await this.#config(name, options.serial);
     const { from = new Date(Date.now() - 3_600_000), to = new Date(Date.now() + 365 * DAY) } = options;
     const signer = options.issuer
       ? ['-cert', options.issuer.certFile, '-keyfile', options.issuer.keyFile]
@@ -107,18 +120,19 @@ export class TestPki {
   }
 
   /** Configuration of `openssl ca` for one certificate: it writes its database, and several run at the same time. */
-  async #config(name: string): Promise<string> {
+  async #config(name: string, serial?: string): Promise<string> {
     const database = this.path(`${name}.db`);
     await mkdir(database, { recursive: true });
     await writeFile(join(database, 'index'), '');
     const config = join(database, 'cnf');
+    if (serial !== undefined) await writeFile(join(database, 'serial'), `${serial}\n`);
     const lines = [
       '[ca]',
       'default_ca = test',
       '[test]',
       `database = ${join(database, 'index')}`,
       `new_certs_dir = ${database}`,
-      'rand_serial = yes',
+      serial === undefined ? 'rand_serial = yes' : `serial = ${join(database, 'serial')}`,
       'default_md = sha256',
       'policy = any',
       'email_in_dn = no',

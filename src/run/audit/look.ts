@@ -17,6 +17,7 @@ import {
 import type { Host } from '../../hosts/host.js';
 import { inspect, type FoundProcess, type Inspection, type LookedAt } from '../../hosts/inspect.js';
 import { NOT_READ } from '../../hosts/redact.js';
+import { LOOPBACK_NAME } from '../../kube/flags.js';
 
 /** How the processes of a host are found. */
 export interface LookOptions {
@@ -28,9 +29,6 @@ export interface LookOptions {
   readonly now: () => number;
   readonly progress: (text: string) => void;
 }
-
-/** What a kube-apiserver calls itself on its own loopback (k8s.io/apiserver pkg/server/options/serving_with_loopback.go). */
-const LOOPBACK_NAME = 'apiserver-loopback-client';
 
 /** A process with what it uses. */
 interface Known {

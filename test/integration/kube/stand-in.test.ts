@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
@@ -39,7 +40,7 @@ const start = async (keyFile: string, publicFiles: readonly string[]): Promise<C
   ];
   const state: State = { keys: new Keys(parseApiserverFlags(flags)), stopping: false };
   const files = { cert: pki.path('serving.crt'), key: pki.path('serving.key'), clientCa: pki.path('ca.crt') };
-  const server = createApiserver(files, state).listen(0, '127.0.0.1');
+  const server = (await createApiserver(files, state)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { keyFile, publicKeyPem: await openssl('pkey', '-in', keyFile, '-pubout'), state, server };
 };
@@ -96,7 +97,26 @@ afterAll(async () => {
   await pki.remove();
 });
 
+const shown = async () => Promise.all(apis.map(async (api) => api.processCertificate()));
+
 describe('three apiservers, each asked at its own address', () => {
+  it('show which process answers: to each the same every time, and to no two the same', async () => {
+    const [first, again] = [await shown(), await shown()];
+    expect(again).toEqual(first);
+    expect(new Set(first).size).toBe(apis.length);
+    for (const digest of first) expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    // openssl sees the same one.
+    const { port } = planes[0]!.server.address() as AddressInfo;
+    const chain = await execa('sh', [
+      ...['-c', 'openssl s_client -connect "$1" -servername apiserver-loopback-client </dev/null 2>&1'],
+      ...['sh', `127.0.0.1:${port}`],
+    ]);
+    const seen = new X509Certificate(
+      /-----BEGIN[^]*?-----END CERTIFICATE-----/.exec(chain.stdout)?.[0] ?? '',
+    );
+    expect(seen.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(first[0]);
+  });
+
   it('list their own keys', async () => {
     const kids = planes.map(({ publicKeyPem }) => kidOf(publicKeyPem));
     const lists = await Promise.all(apis.map(async (api) => [...(await api.jwks()).keys()]));

@@ -1,4 +1,4 @@
-import { createSign, createVerify } from 'node:crypto';
+import { createHash, createSign, createVerify } from 'node:crypto';
 import { changedMeanwhile, tooLate, type Fence } from '../../../src/hosts/fence.js';
 import type { Doors } from '../../../src/changes/change.js';
 import { CertrollError, EXIT } from '../../../src/core/errors.js';
@@ -50,6 +50,9 @@ const argvOf = (service: ServiceName): readonly string[] =>
         `--service-account-max-token-expiration=${TOKEN_LIFE_MS / 1000}s`,
       ]
     : ['kube-controller-manager', `--service-account-private-key-file=${PKI.key}`];
+
+/** What stands for the digest of the certificate that the apiserver of a host shows. */
+const certificateOf = ({ name }: SimHost): string => createHash('sha256').update(name).digest('hex');
 
 /** The doors of one run: what it does to the cluster, and the faults that befall it. */
 export class SimDoors {
@@ -192,7 +195,8 @@ export class SimDoors {
 
   async #run(host: SimHost, argv: readonly string[], fence: Fence | undefined): Promise<RunResult> {
     const { cluster } = this;
-    const done: RunResult = { exitCode: 0, stdout: Buffer.alloc(0), stderr: '' };
+    // The certificate that its apiserver shows; other answers are not looked at.
+    const done: RunResult = { exitCode: 0, stdout: Buffer.from(certificateOf(host)), stderr: '' };
     if (argv[0] !== 'restart') return this.call(() => done, { host, readOnly: true });
     await this.call(() => cluster.restart(host, argv[1] as ServiceName, this.actor), { host, fence });
     while (host.restartingUntil > cluster.now) await this.#turn();
@@ -295,6 +299,7 @@ export class SimDoors {
           return { authenticated: kid !== undefined && cluster.accepts(host, kid) };
         }),
       serviceAccountUid: async () => ask(() => 'uid'),
+      processCertificate: async () => ask(() => certificateOf(host)),
       staleTokens: async () => ask(() => 0),
       tokenSecrets: async () => ask(() => []),
       secretsInUse: async () => ask(() => []),

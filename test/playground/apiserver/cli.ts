@@ -20,7 +20,7 @@ const KNOWN = [
   'tls-private-key-file',
 ];
 
-const serve = (argv: readonly string[]): void => {
+const serve = async (argv: readonly string[]): Promise<void> => {
   const flags = readFlags(argv);
   const unknown = [...flags.keys()].find((name) => !KNOWN.includes(name));
   if (unknown !== undefined) throw new Error(`unknown flag: --${unknown}`);
@@ -32,7 +32,7 @@ const serve = (argv: readonly string[]): void => {
 
   const keys = new Keys(parseApiserverFlags(argv));
   const state = { keys, stopping: false };
-  const server = createApiserver(
+  const server = await createApiserver(
     {
       cert: value('tls-cert-file'),
       key: value('tls-private-key-file'),
@@ -66,7 +66,7 @@ const serve = (argv: readonly string[]): void => {
 };
 
 try {
-  serve(process.argv.slice(2));
+  await serve(process.argv.slice(2));
 } catch (error) {
   console.error(`${STAND_IN}: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);

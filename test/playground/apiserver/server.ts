@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { LOOPBACK_NAME } from '../../../src/kube/flags.js';
+import { ownPair } from './own-pair.js';
 import { failure, route, STAND_IN, type Reply, type State } from './routes.js';
 import { userOf } from './users.js';
 
@@ -48,9 +50,9 @@ export interface ServerFiles {
   readonly clientCa: string;
 }
 
-/** The HTTPS server: TLS, who asks, and an answer to it. */
-export const createApiserver = (files: ServerFiles, state: State): Server =>
-  createServer(
+/** The HTTPS server: TLS, who asks, and an answer to it. To whoever asks for its own name it shows its own certificate. */
+export const createApiserver = async (files: ServerFiles, state: State): Promise<Server> => {
+  const server = createServer(
     {
       cert: readFileSync(files.cert),
       key: readFileSync(files.key),
@@ -69,6 +71,9 @@ export const createApiserver = (files: ServerFiles, state: State): Server =>
         .catch((error: unknown) => log(String(error)));
     },
   );
+  server.addContext(LOOPBACK_NAME, await ownPair());
+  return server;
+};
 
 /** Goes on answering for a while, no longer ready, and then lets the requests under way finish. */
 export const stopGracefully = (server: Server, state: State, delayMs: number, done: () => void): void => {
