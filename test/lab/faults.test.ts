@@ -118,8 +118,9 @@ describe('a rotation that is befallen by a fault', () => {
     // With two members left it may go on to the end, or stop and be run again.
     expect([0, 1, 6]).toContain(leader.exitCode);
     await lab.waitForHealth();
-
-    if (leader.exitCode === 0) await stage.anew();
+    // The quorum is lost early in a rotation of its own: near the end of one, it could be over before etcd has stopped.
+    if (leader.exitCode !== 0) await stage.complete();
+    await stage.anew();
     const lost = new At(onLock, async () => {
       await Promise.all([cp2, cp3].map(({ name }) => lab.exec(name, ['systemctl', 'stop', 'etcd'])));
     });

@@ -157,19 +157,24 @@ export class Stage {
     return { ...finished, code: error?.code };
   }
 
+  /** Waits until all is well, and runs until the rotation is done. */
+  async complete(): Promise<void> {
+    await this.lab.waitForHealth();
+    let last: Finished | undefined;
+    for (let more = 0; more < MOST_RUNS && last?.exitCode !== 0; more += 1)
+      last = await (await this.begin()).finished;
+    if (last?.exitCode !== 0)
+      throw new Error(`running again did not finish: ${last?.exitCode ?? 'a signal'}: ${last?.stderr ?? ''}`);
+  }
+
   /**
    * Waits until all is well, runs until the rotation is done, and says what it came to. A host that booted meanwhile
    * has loaded its files without a restart: `boots` is how many did.
    */
   async finish(fault: string, boots = 0): Promise<Row & { readonly counts: LoadCounts }> {
-    await this.lab.waitForHealth();
-    let last: Finished | undefined;
-    for (let more = 0; more < MOST_RUNS && last?.exitCode !== 0; more += 1)
-      last = await (await this.begin()).finished;
+    await this.complete();
     const counts = await this.load.stop();
     current = undefined;
-    if (last?.exitCode !== 0)
-      throw new Error(`running again did not finish: ${last?.exitCode ?? 'a signal'}: ${last?.stderr ?? ''}`);
     await this.#judgeEnd();
     const restarts = await restartsSince(this.lab, this.begun);
     // Two of each apiserver is what a rotation takes; fewer seen would mean that nothing was looked at.
