@@ -45,10 +45,13 @@ const KNOWN = new Set(
   ['14', '15', '17', '19', '30', '31', '32', '35', '37', '54'].map((arc) => `2.5.29.${arc}`),
 );
 
+/** Its constructor takes no memory that could be shared, which by its type a Buffer's may be. */
+const parseDer = (der: Buffer): PeculiarCertificate => new PeculiarCertificate(new Uint8Array(der));
+
 /** Reads one certificate (DER). Throws when it is none. */
 export const viewCertificate = (der: Buffer): CertificateView => {
   const node = new X509Certificate(der);
-  const parsed = new PeculiarCertificate(der);
+  const parsed = parseDer(der);
   const usages = parsed.getExtension(KeyUsagesExtension)?.usages;
   const algorithm = parsed.signatureAlgorithm as { readonly hash?: { readonly name: string } };
   return {
@@ -113,7 +116,7 @@ export const signLeaf = async ({ request, ca, caKey, notBefore, notAfter }: Leaf
     serialNumber: randomSerial(),
     // Names as they were parsed, not their text: re-encoding could change the string types, and Go compares bytes.
     subject: parsed.subjectName,
-    issuer: new PeculiarCertificate(ca.der).subjectName,
+    issuer: parseDer(ca.der).subjectName,
     notBefore,
     notAfter,
     publicKey,

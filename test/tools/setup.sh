@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The peers that the integration tests talk to and are judged by: sshd, etcd, cfssl, ClusterShell, openssl, curl. Installs
-# from apt what is missing when it runs as root; otherwise says what to install. Starts no service.
+# The peers that the integration tests talk to and are judged by: sshd, etcd, cfssl, ClusterShell, openssl, curl,
+# chromium, pdftotext. Installs from apt what is missing when it runs as root; otherwise says what to install. Starts no
+# service. CHROMIUM=/path/to/a/chromium takes that one, where apt has none.
 set -euo pipefail
 
 declare -A packages=(
@@ -13,6 +14,8 @@ declare -A packages=(
   [/usr/bin/nodeset]=clustershell
   [/usr/bin/openssl]=openssl
   [/usr/bin/curl]=curl
+  [${CHROMIUM:-/usr/bin/chromium}]=chromium
+  [/usr/bin/pdftotext]=poppler-utils
 )
 
 missing=()
