@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TestCert } from '../support/pki.js';
 import { LAB_DIR } from './settings.js';
 import { run } from './shell.js';
 
@@ -57,6 +58,12 @@ const make = async (
   ]);
 };
 
+/** An authority of the lab, for whoever issues by its files. */
+export const authority = async (name: string): Promise<TestCert> => {
+  const { cert: pem, key } = await readPair(name);
+  return { certFile: certificate(name), keyFile: privateKey(name), pem, key };
+};
+
 export const readPair = async (name: string): Promise<Pair> => ({
   cert: await readFile(certificate(name), 'utf8'),
   key: await readFile(privateKey(name), 'utf8'),
@@ -83,6 +90,7 @@ export const createLeaf = async (leaf: LeafRequest): Promise<Pair> => {
     'authorityKeyIdentifier=keyid',
     ...(leaf.sans ? [`subjectAltName=${leaf.sans.map(sanOf).join(',')}`] : []),
   ];
-  await make(leaf.name, subject, 365, extensions, leaf.ca);
+  // Longer than what an apiserver makes for itself at its start (three years): so that the two can be told apart.
+  await make(leaf.name, subject, 1461, extensions, leaf.ca);
   return readPair(leaf.name);
 };

@@ -26,7 +26,7 @@ export const loopback: Rule = {
     facts.hosts.flatMap(({ name: host, processes }) =>
       processes.flatMap(({ component, startedAtMs, loopback: seen }) => {
         if (component !== 'kube-apiserver') return [];
-        // What it serves tells; else the life that most releases give.
+        // What it serves tells (1.34 shows one of three years); else the life that older releases give.
         const end = seen?.notAfter.getTime() ?? startedAtMs + YEAR_MS;
         const left = end - facts.now.getTime();
         if (left >= facts.limits.renewBeforeMs) return [];

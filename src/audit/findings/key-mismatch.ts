@@ -1,5 +1,20 @@
 import { kidOfCertificate } from '../content.js';
+import type { Item } from '../inventory.js';
 import type { Rule } from '../rule.js';
+
+/** The key that is not that of this certificate; undefined when the two are a pair, or nobody can tell. */
+export const strangeKeyOf = (item: Item, items: readonly Item[]): Item | undefined => {
+  const [leaf] = item.certificates;
+  const key = items.find(
+    ({ host, pid, kind, at, path }) =>
+      host === item.host &&
+      pid === item.pid &&
+      kind === 'key' &&
+      (at === item.keyAt || `${at}#${path.split('#')[1] ?? ''}` === item.keyAt),
+  );
+  const [kid] = key?.kids ?? [];
+  return leaf && kid !== undefined && kid !== kidOfCertificate(leaf.pem) ? key : undefined;
+};
 
 export const keyMismatch: Rule = {
   id: 'key-mismatch',
@@ -9,16 +24,9 @@ export const keyMismatch: Rule = {
   check: (facts) =>
     facts.hosts.flatMap(({ name, items }) =>
       items.flatMap((item) => {
-        const [leaf] = item.certificates;
-        const key = items.find(
-          ({ pid, kind, at, path }) =>
-            pid === item.pid &&
-            kind === 'key' &&
-            (at === item.keyAt || `${at}#${path.split('#')[1] ?? ''}` === item.keyAt),
-        );
-        const [kid] = key?.kids ?? [];
-        if (!leaf || kid === undefined || kid === kidOfCertificate(leaf.pem)) return [];
-        const text = `the ${item.role} (${item.named}) is not the certificate of the key in ${key?.path ?? ''}`;
+        const key = strangeKeyOf(item, items);
+        if (!key) return [];
+        const text = `the ${item.role} (${item.named}) is not the certificate of the key in ${key.path}`;
         return [{ host: name, component: item.component, subject: item.path, text }];
       }),
     ),
