@@ -15,6 +15,7 @@ import type {
 } from '../../../src/hosts/host.js';
 import type { Issuer } from '../../../src/issuers/issuer.js';
 import type { ApiServer } from '../../../src/kube/api-server.js';
+import { LOOPBACK_NAME } from '../../../src/kube/flags.js';
 import type { ServiceName } from '../../../src/trust/world.js';
 import { PKI, TOKEN_LIFE_MS, TTL_S, type SimCluster, type SimFile, type SimHost } from './cluster.js';
 import type { Actor } from './scheduler.js';
@@ -195,8 +196,9 @@ export class SimDoors {
 
   async #run(host: SimHost, argv: readonly string[], fence: Fence | undefined): Promise<RunResult> {
     const { cluster } = this;
-    // The certificate that its apiserver shows; other answers are not looked at.
-    const done: RunResult = { exitCode: 0, stdout: Buffer.from(certificateOf(host)), stderr: '' };
+    const isAskedWhoServes = argv.includes(LOOPBACK_NAME);
+    const stdout = Buffer.from(isAskedWhoServes ? certificateOf(host) : '');
+    const done: RunResult = { exitCode: 0, stdout, stderr: '' };
     if (argv[0] !== 'restart') return this.call(() => done, { host, readOnly: true });
     await this.call(() => cluster.restart(host, argv[1] as ServiceName, this.actor), { host, fence });
     while (host.restartingUntil > cluster.now) await this.#turn();
