@@ -66,7 +66,13 @@ export class LoopbackFleet {
     const sshd = await TestSshd.start({
       // sshd listens on no more than 16 addresses, so on all; nobody is let in from outside of this machine.
       address: '0.0.0.0',
-      config: [...config, `AllowUsers ${userInfo().username}@127.0.0.0/8`, 'MaxStartups 1000'],
+      config: [
+        ...config,
+        `AllowUsers ${userInfo().username}@127.0.0.0/8`,
+        'MaxStartups 1000',
+        // What a developer's own shell does at its start is no part of a host.
+        'SetEnv HOME=/nonexistent',
+      ],
       ...(onLine && { onLine }),
     });
     const pki = await TestPki.create();
