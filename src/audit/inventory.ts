@@ -4,10 +4,15 @@ import type { Component } from './consumers.js';
 import { readFile, type Content } from './content.js';
 import type { ComponentProcess, ServingPort, Use } from './uses.js';
 
+type File = Extract<LookedAt, { readonly kind: 'file' }>;
+
+/** What was seen of a file without its text: an audit holds this of every file of every host until its end. */
+export type FileState = Exclude<LookedAt, File> | Omit<File, 'text' | 'publicKeyPem'>;
+
 /** One file of one process: what lies on disk, what is served, and what the process has loaded. */
 export interface Item extends Use, Content {
   readonly host: string;
-  readonly file: LookedAt | undefined;
+  readonly file: FileState | undefined;
   readonly served?: Served;
   readonly loaded: LoadedState;
   /** Names whose users cannot read it. */
@@ -106,7 +111,7 @@ const servedOf = (
  */
 export const loadedOf = (
   use: Pick<Use, 'reload'>,
-  file: LookedAt | undefined,
+  file: FileState | undefined,
   content: Pick<Content, 'certificates'>,
   served: Pick<Served, 'certificates'> | undefined,
   { startedAtMs, nowMs }: { readonly startedAtMs: number; readonly nowMs: number },
@@ -123,6 +128,12 @@ export const loadedOf = (
   return nowMs - file.changedAtMs > RELOAD_MS
     ? { state: 'same', how: 'reloads by itself' }
     : { state: 'unknown', how: 'reloads by itself' };
+};
+
+const withoutText = (file: LookedAt): FileState => {
+  if (file.kind !== 'file') return file;
+  const { text: _text, publicKeyPem: _half, ...state } = file;
+  return state;
 };
 
 export interface ItemSources {
@@ -146,7 +157,7 @@ export const itemOf = (use: Use, sources: ItemSources): Item => {
     ...use,
     ...content,
     host,
-    file,
+    file: file && withoutText(file),
     ...(shown && { served: shown }),
     loaded: loadedOf(use, file, content, shown, { startedAtMs: process.startedAtMs, nowMs }),
     isDenied: denied.has(use.at),

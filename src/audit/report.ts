@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { LookedAt } from '../hosts/inspect.js';
 import type { CertificateView } from '../pem/x509.js';
 import { COMPONENTS } from './consumers.js';
 import { kidOfCertificate, readFile } from './content.js';
 import type { ClusterFacts } from './facts.js';
-import type { Item } from './inventory.js';
+import type { FileState, Item } from './inventory.js';
 import { authorityMatrix, issuerOf, keyMatrix, type Verdict } from './matrix.js';
 import { SEVERITIES } from './rule.js';
 import { findingsOf } from './rules.js';
@@ -159,7 +158,7 @@ const certificateReport = (view: CertificateView): CertificateReport => ({
 });
 
 const fileReport = (
-  file: LookedAt | undefined,
+  file: FileState | undefined,
   isEmbedded: boolean,
 ): Omit<ItemReport['onDisk'], 'loads' | 'certificates' | 'kids' | 'problems'> => {
   if (file?.kind !== 'file') return { state: file?.kind ?? 'unreadable' };

@@ -1,4 +1,4 @@
-import { execa, ExecaError } from 'execa';
+import type { ExecaError } from 'execa';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CertrollError, EXIT, messageOf } from './errors.js';
@@ -44,6 +44,8 @@ const read = async (ref: SecretRef, baseDir: string): Promise<Uint8Array> => {
 };
 
 const output = async ([program = '', ...args]: readonly string[], cwd: string): Promise<Uint8Array> => {
+  // Few secrets come from a command; the others need not load it.
+  const { execa, ExecaError: Failed } = await import('execa');
   try {
     const { stdout } = await execa(program, args, {
       cwd,
@@ -57,9 +59,7 @@ const output = async ([program = '', ...args]: readonly string[], cwd: string): 
     return stdout;
   } catch (thrown) {
     // execa's messages hold all arguments and the output; either may be the secret.
-    throw new Error(
-      thrown instanceof ExecaError ? whyItFailed(thrown as ExecaError) : 'it could not be started',
-    );
+    throw new Error(thrown instanceof Failed ? whyItFailed(thrown as ExecaError) : 'it could not be started');
   }
 };
 

@@ -7,13 +7,14 @@ export const MARK = '@certroll';
 /**
  * The POSIX sh script that reads all facts asked for; it goes to `sh -s`. It changes nothing and
  * writes no temporary file. One fact a line: words between single spaces; a word that could hold
- * anything is `.` and base64 (so that an empty one is still a word).
+ * anything is `=` and itself where that is plain, else `.` and base64 (so that an empty one is still a word).
  *
  * A file is opened once and everything about it read through that descriptor: a rename in between
  * cannot mix two files. The private half of a key is never read into a variable or printed.
  */
 export const factsScript = (request: FactRequest): string => {
   const calls = [
+    ...(request.services === undefined ? [] : [['boot']]),
     ...(request.publicFiles ?? []).map((path) => ['file', 'public', path]),
     ...(request.privateKeys ?? []).map((path) => ['file', 'private', path]),
     ...Object.entries(request.services ?? {}).map(([key, service]) =>
@@ -26,22 +27,41 @@ export const factsScript = (request: FactRequest): string => {
   return `main() {\n${BASICS}\n${LIBRARY}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
 };
 
-/** Shell functions of every script that reads a host: how a line is said, and the host's clocks. */
+/**
+ * Shell functions of every script that reads a host: how a line is said, and the host's clocks. Of many hosts, and of one
+ * machine that is many in a test, the programs that a script starts are the cost: what the shell can do itself it does.
+ */
 export const BASICS = `
   LC_ALL=C PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
   export LC_ALL PATH
   say() { printf '${MARK}'; printf ' %s' "$@"; printf '\\n'; }
-  enc() { printf .; base64 | tr -d '\\n'; }
-  word() { printf %s "$1" | enc; }
+  enc() { printf .; base64 -w 0; }
+  word() {
+    case $1 in
+      *[!A-Za-z0-9_./:@%+,=-]*) printf %s "$1" | enc ;;
+      *) printf '=%s' "$1" ;;
+    esac
+  }
 
   start() {
     now=$(date +%s.%N)
     read -r up _ </proc/uptime
+    read -r name </proc/sys/kernel/hostname || name=$(uname -n)
+    say start "$now" "$up" "$(word "$name")"
+  }
+  boot() {
     hz=$(getconf CLK_TCK 2>/dev/null) || hz=100
-    say start "$now" "$up" "$hz" "$(sed -n 's/^btime //p' /proc/stat)" "$(uname -n | enc)"
+    say boot "$hz" "$(sed -n 's/^btime //p' /proc/stat)"
   }
   finish() { say finish "$(date +%s.%N)"; }
-  ticks_of() { sed -n 's/^.*) //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+  # A program's name may hold blanks, brackets and line ends: the fields that count follow the last bracket.
+  ticks_of() {
+    fields=
+    while IFS= read -r each; do fields=$each; done 2>/dev/null <"/proc/$1/stat"
+    set -f
+    set -- \${fields##*) }
+    printf %s "\${20}"
+  }
   environment_files() { while IFS= read -r each; do cat -- "$each" 2>/dev/null; echo; done; }`;
 
 const LIBRARY = `

@@ -27,7 +27,9 @@ const ETCD_VARIABLES = [
  */
 export const inspectScript = (request: InspectRequest): string => {
   const names = (request.programs ?? []).map((name) => name.slice(0, COMM));
+  const processes = names.length + (request.pidFiles ?? []).length;
   const calls = [
+    ...(processes > 0 ? [['boot']] : []),
     ...(names.length > 0 ? [['programs', names.join('|')]] : []),
     ...(request.pidFiles ?? []).map(({ program, path }) => ['pid_file', program, path]),
     ...(request.files ?? []).map((path) => ['look', 'file', path]),
@@ -47,14 +49,15 @@ export const inspectScript = (request: InspectRequest): string => {
 const LIBRARY = `
   needs() { command -v "$1" >/dev/null 2>&1 || say missing "$(word "$1")"; }
 
+  # Two paths that lead to one thing; where nobody may look, they are taken to.
+  same() { [ ! -e "$1" ] || [ "$1" -ef "$2" ]; }
+
   programs() {
     for each in $(grep -lxE -- "$1" /proc/[0-9]*/comm 2>/dev/null); do
       each=\${each#/proc/}
       each=\${each%/comm}
       # Static pods have the host's network; with another it is the process of a machine or cluster inside this host.
-      case $(readlink "/proc/$each/ns/net" 2>/dev/null) in
-        '' | "$(readlink /proc/self/ns/net)") process "" "$each" ;;
-      esac
+      if same "/proc/$each/ns/net" /proc/self/ns/net; then process "" "$each"; fi
     done
   }
   pid_file() {
@@ -65,7 +68,7 @@ const LIBRARY = `
   process() {
     for try in 1 2 3; do
       ticks=$(ticks_of "$2")
-      argv=$( (base64 <"/proc/$2/cmdline") 2>/dev/null | tr -d '\\n')
+      argv=$(base64 -w 0 2>/dev/null <"/proc/$2/cmdline")
       ids=$(awk '/^Uid:/ { u = $3 } /^Gid:/ { g = $3 } /^CapEff:/ { c = $2 }
         /^Groups:/ { for (i = 2; i <= NF; i++) s = s (s == "" ? "" : ",") $i }
         END { print u, g, s == "" ? "-" : s, c }' "/proc/$2/status" 2>/dev/null)
@@ -73,15 +76,18 @@ const LIBRARY = `
     done
     if [ -z "$ticks" ] || [ -z "$argv" ]; then return; fi
     uid=\${ids%% *}
-    user=$(getent passwd "$uid" | cut -d: -f1)
-    mounts=$(readlink "/proc/$2/ns/mnt" 2>/dev/null) root=$(readlink "/proc/$2/root" 2>/dev/null)
+    user=$(getent passwd "$uid")
+    user=\${user%%:*}
     view=own
-    case $mounts in '' | "$(readlink /proc/self/ns/mnt)") ;; *) view=other ;; esac
-    case $root in '' | /) ;; *) view=other ;; esac
-    say process "$(word "$1")" "$2" "$ticks" "$(cat "/proc/$2/comm" 2>/dev/null | enc)" "$ids" "$(word "\${user:-$uid}")" \\
-      "$view" "$(readlink "/proc/$2/cwd" 2>/dev/null | enc)" ".$argv" \\
-      "$(tr '\\0' '\\n' <"/proc/$2/environ" 2>/dev/null | grep -E '^ETCD_(${ETCD_VARIABLES.join('|')})=' | enc)"
-    unit=$(sed -n 's|^.*/\\([^/]*\\.service\\)$|\\1|p' "/proc/$2/cgroup" 2>/dev/null | head -n 1)
+    if ! same "/proc/$2/ns/mnt" /proc/self/ns/mnt || ! same "/proc/$2/root" /; then view=other; fi
+    comm=
+    read -r comm 2>/dev/null <"/proc/$2/comm"
+    environment==
+    case \${1:-$comm} in etcd) environment=$(tr '\\0' '\\n' 2>/dev/null <"/proc/$2/environ" |
+      grep -E '^ETCD_(${ETCD_VARIABLES.join('|')})=' | enc) ;; esac
+    say process "$(word "$1")" "$2" "$ticks" "$(word "$comm")" "$ids" "$(word "\${user:-$uid}")" \\
+      "$view" "$(word "$(readlink "/proc/$2/cwd" 2>/dev/null)")" ".$argv" "$environment"
+    unit=$(sed -n '\\|^.*/\\([^/]*\\.service\\)$| { s||\\1|; p; q; }' "/proc/$2/cgroup" 2>/dev/null)
     [ -n "$unit" ] && shown=$(systemctl show -p MainPID -p ExecStart -p Environment -p EnvironmentFiles \\
       -p NeedDaemonReload -- "$unit" 2>/dev/null) || return
     property() { printf '%s\\n' "$shown" | sed -n "s/^$1=//p"; }
@@ -91,9 +97,9 @@ const LIBRARY = `
   }
 
   look() {
-    if ! why=$(stat -L -- "$2" 2>&1 >/dev/null); then
+    if [ ! -e "$2" ] && ! why=$(stat -L -- "$2" 2>&1 >/dev/null); then
       case $why in
-        *'No such file or directory' | *'Not a directory') say absent "$(word "$2")" "$(readlink -- "$2" | enc)" ;;
+        *'No such file or directory' | *'Not a directory') say absent "$(word "$2")" "$(link "$2")" ;;
         *) say unreadable "$(word "$2")" "$(word "$why")" ;;
       esac
     elif [ ! -f "$2" ]; then
@@ -104,8 +110,10 @@ const LIBRARY = `
       printf '%s\\n' "$line"
     fi
   }
+  link() { if [ -L "$1" ]; then word "$(readlink -- "$1")"; else printf =; fi; }
   look_at() {
-    meta=$(stat -L -c '%a %.9Y %.9Z %u %g %s' /dev/fd/3) || return
+    meta=$(stat -L -c '%a %.9Y %.9Z %u %g %s:%U:%G' /dev/fd/3) || return
+    names=\${meta#*:} meta=\${meta%%:*}
     if [ "\${meta##* }" -gt ${MOST_BYTES} ]; then
       say unreadable "$(word "$2")" "$(word 'it is too large to be what it should be')"
       return
@@ -117,8 +125,7 @@ const LIBRARY = `
     if [ "$1" = file ] && grep -q 'PRIVATE KEY' /dev/fd/3; then
       half=$(openssl pkey -in /dev/fd/3 -passin pass: -pubout 2>/dev/null | enc)
     fi
-    say looked "$(word "$2")" $meta "$(stat -L -c %U /dev/fd/3 | enc)" "$(stat -L -c %G /dev/fd/3 | enc)" \\
-      "$(readlink -- "$2" | enc)" "$text" "$half"
+    say looked "$(word "$2")" $meta "$(word "\${names%%:*}")" "$(word "\${names#*:}")" "$(link "$2")" "$text" "$half"
   }
 
   folder() {

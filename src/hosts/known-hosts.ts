@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { CertrollError, EXIT, messageOf } from '../core/errors.js';
+import { memo } from '../core/memo.js';
 
 /** One line of a known_hosts file. */
 interface Entry {
@@ -29,7 +30,7 @@ export class KnownHosts {
   readonly #entries: readonly Entry[];
 
   constructor(texts: readonly string[]) {
-    this.#entries = texts.flatMap((text) => text.split('\n').flatMap(parseLine));
+    this.#entries = texts.flatMap(parseFile);
   }
 
   /** Reads the files; one that does not exist has no entries. Throws `ssh.known-hosts` when one cannot be read. */
@@ -84,6 +85,9 @@ const readIfExists = async (path: string): Promise<string> => {
     });
   }
 };
+
+/** Of many hosts each looks into the same files. */
+const parseFile = memo(16, (text): readonly Entry[] => text.split('\n').flatMap(parseLine));
 
 /** An entry, or none for a comment and for what ssh passes over as broken. */
 const parseLine = (line: string): Entry[] => {

@@ -7,7 +7,7 @@ export interface RoundTrip {
   readonly receivedAtMs: number;
 }
 
-/** The host's clocks as the script's first line gives them. */
+/** The host's clocks as the script's first lines give them. */
 export interface Clocks {
   readonly nowMs: number;
   readonly uptimeMs: number;
@@ -29,7 +29,8 @@ export const readSaid = (host: string, output: string, { sentAtMs, receivedAtMs 
   const lines = output
     .split('\n')
     .flatMap((line) => (line.startsWith(`${MARK} `) ? [line.split(' ').slice(1)] : []));
-  const [, startedAt, uptime, hz, bootTime, hostname] = lines.find(([kind]) => kind === 'start') ?? [];
+  const [, startedAt, uptime, hostname] = lines.find(([kind]) => kind === 'start') ?? [];
+  const [, hz, bootTime] = lines.find(([kind]) => kind === 'boot') ?? [];
   const [, finishedAt] = lines.find(([kind]) => kind === 'finish') ?? [];
   if (startedAt === undefined || finishedAt === undefined) {
     throw new CertrollError(`cannot read facts of ${host}: the answer is incomplete`, {
@@ -61,5 +62,8 @@ export const startTime = (ticks: number, { nowMs, uptimeMs, ticksPerSecond, boot
 };
 
 export const toMs = (seconds: string | undefined): number => Number(seconds) * 1000;
-export const decodeBytes = (word = ''): Buffer => Buffer.from(word.slice(1), 'base64');
+/** What a word holds: `=` stands before what is plain, `.` before base64. */
+export const decodeBytes = (word = ''): Buffer =>
+  Buffer.from(word.slice(1), word.startsWith('=') ? 'latin1' : 'base64');
+/** A text of its own: a part of what a host said would keep all of it in memory. */
 export const decode = (word?: string): string => decodeBytes(word).toString();

@@ -1,6 +1,7 @@
+import { execFile, type ExecFileException } from 'node:child_process';
 import { homedir, hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import { execa, ExecaError } from 'execa';
+import { promisify } from 'node:util';
 import type { ClusterFile } from '../cluster/schema.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 
@@ -127,31 +128,36 @@ export const parseJump = (jump: string): { name: string; user?: string; port?: n
 const splitJumps = (value: string | undefined): string[] =>
   value === undefined || value === 'none' ? [] : value.split(',').map((jump) => jump.trim());
 
-/** The lines of `ssh -G`: keyword → values, in order. */
+const run = promisify(execFile);
+
+/** The lines of `ssh -G`: keyword → values, in order. Plain Node, since of many hosts this is asked of each. */
 const askSsh = async (name: string, flags: readonly string[]): Promise<Map<string, string[]>> => {
-  try {
-    const { stdout } = await execa('ssh', ['-G', ...flags, '--', name], { stdin: 'ignore' });
-    const options = new Map<string, string[]>();
-    for (const line of stdout.split('\n')) {
-      const [, key, value] = /^(\S+) (.*)$/.exec(line) ?? [];
-      if (key !== undefined && value !== undefined) options.set(key, [...(options.get(key) ?? []), value]);
-    }
-    return options;
-  } catch (error) {
-    const isMissing = error instanceof ExecaError && error.code === 'ENOENT';
-    const why = isMissing
-      ? 'the ssh command is not installed'
-      : error instanceof ExecaError
-        ? String(error.stderr).trim()
-        : String(error);
-    throw new CertrollError(`cannot read the SSH configuration for ${name}: ${why}`, {
-      code: 'ssh.config',
-      exit: EXIT.usage,
-      host: name,
-      hint: isMissing ? 'Install openssh-client.' : `See what ssh says: ssh -G ${name}`,
-      cause: error,
-    });
+  const asking = run('ssh', ['-G', ...flags, '--', name]);
+  // What a Match block runs must not wait for an input.
+  asking.child.stdin?.end();
+  const { stdout } = await asking.catch((thrown: unknown) => {
+    throw configUnread(name, thrown as ExecFileException);
+  });
+  const options = new Map<string, string[]>();
+  for (const line of stdout.split('\n')) {
+    const space = line.indexOf(' ');
+    if (space <= 0) continue;
+    const [key, value] = [line.slice(0, space), line.slice(space + 1)];
+    options.set(key, [...(options.get(key) ?? []), value]);
   }
+  return options;
+};
+
+const configUnread = (name: string, error: ExecFileException): CertrollError => {
+  const isMissing = error.code === 'ENOENT';
+  const why = isMissing ? 'the ssh command is not installed' : (error.stderr ?? error.message).trim();
+  return new CertrollError(`cannot read the SSH configuration for ${name}: ${why}`, {
+    code: 'ssh.config',
+    exit: EXIT.usage,
+    host: name,
+    hint: isMissing ? 'Install openssh-client.' : `See what ssh says: ssh -G ${name}`,
+    cause: error,
+  });
 };
 
 const expandHome = (file: string, baseDir: string): string =>

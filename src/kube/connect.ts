@@ -6,6 +6,7 @@ import { oneLine } from '../core/text.js';
 import type { ApiServer } from './api-server.js';
 import { apiServer } from './client.js';
 import { credentialsOf, type Credentials } from './credentials.js';
+import { loadKubeconfig } from './kubeconfig.js';
 import type { ApiTarget } from './request.js';
 
 export type ApiSettings = ClusterFile['api'];
@@ -18,13 +19,6 @@ export interface ApiAddress {
 
 const urlOf = (address: string, port: number): string =>
   `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
-
-/** Why a kubeconfig cannot be used. The YAML reader's own messages quote the lines around: keys and tokens. */
-const whyUnusable = (thrown: unknown): string => {
-  const { reason, mark } = thrown as { reason?: unknown; mark?: { line?: number } };
-  if (typeof reason === 'string') return `line ${(mark?.line ?? 0) + 1}: ${reason}`;
-  return messageOf(thrown);
-};
 
 /**
  * One client per apiserver, with the credentials of the kubeconfig; its server, server name and proxy are for the load
@@ -46,23 +40,17 @@ export const openApiTargets = async (
   baseDir: string,
   hosts: readonly ApiAddress[],
 ): Promise<ReadonlyMap<string, ApiTarget>> => {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
   const path = resolve(baseDir, settings.kubeconfig);
   let credentials: Credentials;
   try {
-    config.loadFromFile(path);
-    if (settings.context !== undefined) config.setCurrentContext(settings.context);
-    const cluster = config.getCurrentCluster();
-    if (!cluster || !config.getCurrentUser())
-      throw new Error(`its context ${config.getCurrentContext() || '(none)'} names no cluster and user`);
-    if (cluster.skipTLSVerify)
+    const config = await loadKubeconfig(path, settings.context);
+    if (config.cluster.skipTLSVerify)
       throw new Error(
-        `its cluster ${cluster.name} says insecure-skip-tls-verify: nobody would know who answers`,
+        `its cluster ${config.cluster.name} says insecure-skip-tls-verify: nobody would know who answers`,
       );
     credentials = credentialsOf(config, path);
   } catch (thrown) {
-    throw new CertrollError(`cannot use the kubeconfig ${path}: ${oneLine(whyUnusable(thrown))}`, {
+    throw new CertrollError(`cannot use the kubeconfig ${path}: ${oneLine(messageOf(thrown))}`, {
       code: 'cluster-file.invalid',
       exit: EXIT.usage,
       hint: 'See api.kubeconfig and api.context in the cluster file.',

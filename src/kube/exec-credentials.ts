@@ -1,4 +1,4 @@
-import { execa, ExecaError } from 'execa';
+import type { ExecaError } from 'execa';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 
@@ -48,6 +48,8 @@ const run = async (spec: ExecSpec, folder: string, timeoutMs: number): Promise<E
   const info = { apiVersion: spec.apiVersion, kind: 'ExecCredential', spec: { interactive: isInteractive } };
   // As kubectl: a relative path starts at the kubeconfig, a bare name is looked for in PATH.
   const program = spec.command.includes('/') ? resolve(folder, spec.command) : spec.command;
+  // Few kubeconfigs name a program; the others need not load it.
+  const { execa, ExecaError: Failed } = await import('execa');
   let stdout;
   try {
     ({ stdout } = await execa(program, spec.args ?? [], {
@@ -62,7 +64,7 @@ const run = async (spec: ExecSpec, folder: string, timeoutMs: number): Promise<E
     }));
   } catch (thrown) {
     throw fail(
-      thrown instanceof ExecaError ? whyItFailed(thrown as ExecaError, timeoutMs) : 'could not be started',
+      thrown instanceof Failed ? whyItFailed(thrown as ExecaError, timeoutMs) : 'could not be started',
     );
   }
   try {

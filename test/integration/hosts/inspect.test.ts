@@ -275,7 +275,8 @@ contexts: []
     for (const found of ours) {
       expect(found).toMatchObject({ root: '', cwd: transport.dir, uid: process.getuid?.() });
       expect(found.argv).toEqual([join(transport.dir, found.program), '60']);
-      expect([...found.environment]).toEqual([['ETCD_CERT_FILE', '/a/b=c']]);
+      // No other program takes it for flags.
+      expect([...found.environment]).toEqual(found.program === 'etcd' ? [['ETCD_CERT_FILE', '/a/b=c']] : []);
       expect(found.startedAtMs).toBeGreaterThan(begin - 100);
       expect(found.startedAtMs).toBeLessThan(Date.now() + 100);
     }
@@ -291,6 +292,20 @@ contexts: []
       pidFiles: paths.map((path) => ({ program: 'kube-apiserver', path })),
     });
     expect(processes).toMatchObject([{ program: 'kube-apiserver', pid: child.pid, argv: ['sleep', '60'] }]);
+  });
+
+  it('knows since when a process runs, whatever its program is called', async () => {
+    const begin = Date.now();
+    const program = join(transport.dir, 'a) S 1 (\nb) c');
+    copyFileSync('/bin/sleep', program);
+    const child = spawn(program, ['60'], { stdio: 'ignore' });
+    children.push(child);
+    await once(child, 'spawn');
+    const path = put('pid', `${child.pid ?? 0}\n`);
+    const { processes } = await look({ pidFiles: [{ program: 'kube-apiserver', path }] });
+    expect(processes).toMatchObject([{ pid: child.pid, argv: [program, '60'] }]);
+    expect(processes[0]!.startedAtMs).toBeGreaterThan(begin - 100);
+    expect(processes[0]!.startedAtMs).toBeLessThan(Date.now() + 100);
   });
 
   it('says what a port serves and which authorities it asks for, without a word of the session', async () => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,6 +60,26 @@ describe('the credentials of a kubeconfig', () => {
     const seen = remember();
     await (await fake.open({}, [{ token: 'one-two' }])).version();
     expect(seen).toMatchObject([{ subject: undefined, authorization: 'Bearer one-two' }]);
+  });
+
+  it('may be a name and a password, for another user', async () => {
+    const seen: (readonly (string | string[] | undefined)[])[] = [];
+    fake.handler = ({ headers }, response) => {
+      seen.push([headers.authorization, headers['impersonate-user']]);
+      response.end('{"gitVersion":"v1.34.4"}');
+    };
+    await (await fake.open({}, [{ username: 'jane', password: 'hunter2', as: 'joe' }])).version();
+    expect(seen).toEqual([[`Basic ${Buffer.from('jane:hunter2').toString('base64')}`, 'joe']]);
+  });
+
+  it('may come from a provider that client-node knows', async () => {
+    const seen = remember();
+    const tokenFile = fake.pki.path('token');
+    await writeFile(tokenFile, 'from-a-file');
+    await (
+      await fake.open({}, [{ 'auth-provider': { name: 'tokenFile', config: { tokenFile } } }])
+    ).version();
+    expect(seen).toMatchObject([{ subject: undefined, authorization: 'Bearer from-a-file' }]);
   });
 
   const exec = (status: string, count: string): object => ({
