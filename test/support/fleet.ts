@@ -5,9 +5,12 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expandHosts } from '../../src/hosts/expression.js';
 import { TestPki, type TestCert } from './pki.js';
-import { TestSshd, type SshdOptions } from './sshd.js';
+import { InetdSshd } from './sshd-inetd.js';
+import { TestSshd } from './sshd.js';
 
-export interface FleetOptions extends Pick<SshdOptions, 'config' | 'onLine'> {
+export interface FleetOptions {
+  /** Lines of sshd_config. */
+  readonly config?: readonly string[];
   readonly size: number;
   /** How many of them, the first, are control planes: a stand-in is found by its pid file there. The rest are nodes. */
   readonly controlPlanes: number;
@@ -36,7 +39,7 @@ read -r _
 `;
 
 /**
- * Many hosts that are one machine: a real sshd that answers on many addresses of loopback, and **stand-ins** for a
+ * Many hosts that are one machine: a real sshd that answers on many addresses of loopback, one process a connection, and **stand-ins** for a
  * kube-apiserver and a kubelet, with flags that name files. All hosts show the same processes and files.
  */
 export class LoopbackFleet {
@@ -45,16 +48,18 @@ export class LoopbackFleet {
   readonly pki: TestPki;
   /** The certificates that the stand-ins' flags name. */
   readonly certificates: readonly string[];
+  readonly #inetd: InetdSshd;
   readonly #controlPlanes: number;
   readonly #standIns: readonly ChildProcess[];
 
   private constructor(
     { size, controlPlanes }: FleetOptions,
-    parts: Pick<LoopbackFleet, 'sshd' | 'pki' | 'certificates'>,
+    parts: Pick<LoopbackFleet, 'sshd' | 'pki' | 'certificates'> & { readonly inetd: InetdSshd },
     standIns: readonly ChildProcess[],
   ) {
     this.hosts = expandHosts(expressionOf(0, size - 1));
     this.sshd = parts.sshd;
+    this.#inetd = parts.inetd;
     this.pki = parts.pki;
     this.certificates = parts.certificates;
     this.#controlPlanes = controlPlanes;
@@ -62,29 +67,25 @@ export class LoopbackFleet {
   }
 
   static async start(options: FleetOptions): Promise<LoopbackFleet> {
-    const { size, controlPlanes, config = [], onLine } = options;
-    const sshd = await TestSshd.start({
-      // sshd listens on no more than 16 addresses, so on all; nobody is let in from outside of this machine.
-      address: '0.0.0.0',
-      config: [
-        ...config,
-        `AllowUsers ${userInfo().username}@127.0.0.0/8`,
-        'MaxStartups 1000',
-        // What a developer's own shell does at its start is no part of a host.
-        'SetEnv HOME=/nonexistent',
-      ],
-      ...(onLine && { onLine }),
-    });
+    const { size, controlPlanes, config = [] } = options;
+    // What a developer's own shell does at its start is no part of a host.
+    const sshd = await TestSshd.start({ config: [...config, 'SetEnv HOME=/nonexistent'] });
+    const inetd = await InetdSshd.start(sshd.dir, expandHosts(expressionOf(0, size - 1)), sshd.port);
     const pki = await TestPki.create();
     const ca = await pki.certificate('ca', { ca: true });
     const leaf = await pki.certificate('leaf', { issuer: ca });
     const apiserver = await standIn(pki, 'stand-in-for-kube-apiserver', ['--secure-port=0'], leaf, ca);
     await writeFile(pki.path('apiserver.pid'), `${apiserver.pid ?? 0}\n`);
     const kubelet = size > controlPlanes ? [await standIn(pki, 'kubelet', ['--port=0'], leaf, ca)] : [];
-    const parts = { sshd, pki, certificates: [leaf.certFile, ca.certFile] };
+    const parts = { sshd, inetd, pki, certificates: [leaf.certFile, ca.certFile] };
     const fleet = new LoopbackFleet(options, parts, [apiserver, ...kubelet]);
     await fleet.#writeClientFiles(leaf);
     return fleet;
+  }
+
+  /** What sshd has logged, on all addresses. */
+  log(): Promise<readonly string[]> {
+    return this.#inetd.log();
   }
 
   /** A file in the folder of its client. */
@@ -121,6 +122,7 @@ services:
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     }
+    await this.#inetd.stop();
     await this.sshd.stop();
     await this.pki.remove();
   }

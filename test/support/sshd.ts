@@ -12,15 +12,6 @@ import { freePort } from './ports.js';
 const run = promisify(execFile);
 const SSHD = '/usr/sbin/sshd';
 
-export interface SshdOptions {
-  /** Lines of sshd_config that come first and so win. */
-  readonly config?: readonly string[];
-  /** Where it listens. Default: 127.0.0.1 */
-  readonly address?: string;
-  /** What it says once it listens, line by line. */
-  readonly onLine?: (line: string) => void;
-}
-
 /** A real sshd on loopback, run by the current user for the current user, with keys of its own. */
 export class TestSshd {
   readonly dir: string;
@@ -33,8 +24,8 @@ export class TestSshd {
     this.#process = process;
   }
 
-  /** Starts one and waits until it listens. */
-  static async start(options: SshdOptions = {}): Promise<TestSshd> {
+  /** Starts one and waits until it listens. `config`: lines of sshd_config that come first and so win. */
+  static async start(options: { readonly config?: readonly string[] } = {}): Promise<TestSshd> {
     const dir = await mkdtemp(join(tmpdir(), 'certroll-sshd-'));
     // The folder that sshd wants is made at boot by its unit, and this machine may not have run it.
     if (userInfo().uid === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 });
@@ -45,7 +36,7 @@ export class TestSshd {
     const port = await freePort();
     const lines = [
       ...(options.config ?? []),
-      `ListenAddress ${options.address ?? '127.0.0.1'}:${port}`,
+      `ListenAddress 127.0.0.1:${port}`,
       `HostKey ${join(dir, 'host_ed25519')}`,
       `HostKey ${join(dir, 'host_ecdsa')}`,
       `AuthorizedKeysFile ${join(dir, 'authorized_keys')}`,
@@ -62,7 +53,7 @@ export class TestSshd {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const sshd = new TestSshd(dir, port, child);
-    await sshd.#listening(options.onLine);
+    await sshd.#listening();
     await writeFile(join(dir, 'known_hosts'), await sshd.knownHostsLine());
     return sshd;
   }
@@ -115,25 +106,19 @@ export class TestSshd {
     await rm(this.dir, { recursive: true, force: true });
   }
 
-  async #listening(onLine: (line: string) => void = () => undefined): Promise<void> {
+  async #listening(): Promise<void> {
     await this.addSshConfig('# See man ssh_config.');
     const { stderr } = this.#process;
     if (stderr === null) throw new Error('sshd was started without its stderr');
     const said: string[] = [];
-    const lines = createInterface({ input: stderr });
-    await new Promise<void>((resolve, reject) => {
-      const whileStarting = (line: string): void => {
-        said.push(line);
-        if (!line.startsWith('Server listening')) return;
-        lines.off('line', whileStarting);
-        lines.on('line', onLine);
-        resolve();
-      };
-      lines.on('line', whileStarting);
-      lines.on('close', () =>
-        reject(new Error(`sshd did not start (Debian package openssh-server): ${said.join('\n')}`)),
-      );
-    });
+    for await (const line of createInterface({ input: stderr })) {
+      said.push(line);
+      if (line.startsWith('Server listening')) {
+        stderr.resume();
+        return;
+      }
+    }
+    throw new Error(`sshd did not start (Debian package openssh-server): ${said.join('\n')}`);
   }
 }
 

@@ -9,8 +9,6 @@ import { LoopbackFleet } from '../../support/fleet.js';
 const SIZE = 40;
 const AT_ONCE = 6;
 
-/** Lines of sshd's log. */
-const log: string[] = [];
 let fleet: LoopbackFleet;
 /** It takes connections and says nothing. */
 let silent: Server;
@@ -21,7 +19,6 @@ let dead: string;
 beforeAll(async () => {
   fleet = await LoopbackFleet.start({
     ...{ size: SIZE, controlPlanes: SIZE, config: ['LogLevel VERBOSE'] },
-    onLine: (line) => log.push(line),
   });
   stranger = fleet.hosts[10]!;
   dead = fleet.hosts[20]!;
@@ -84,7 +81,8 @@ it('audits every host of a fleet but those it cannot, which are findings, over n
     ]),
   );
   expect(unseen).toHaveLength(2);
-  await vi.waitFor(() => expect(mostConnections(log).open).toBe(0), 10_000);
+  await vi.waitFor(async () => expect(mostConnections(await fleet.log()).open).toBe(0), 10_000);
+  const log = await fleet.log();
   expect(log.filter((line) => line.startsWith('Connection from '))).toHaveLength(SIZE - 1);
   const { most } = mostConnections(log);
   expect(most).toBeLessThanOrEqual(AT_ONCE);

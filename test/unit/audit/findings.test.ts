@@ -177,6 +177,22 @@ describe('an audit', () => {
   it('finds a key that is not that of the certificate', () => {
     const files = { ...serving('leaf'), 'tls-private-key-file': { keyFile: certs['ca']!.keyFile } };
     expect(one({ files })).toEqual(['critical key-mismatch']);
+    // The old pair goes on being served: a restart is no remedy, and not called one.
+    expect(one({ files, served: pem('deep') })).toEqual(['critical key-mismatch']);
+  });
+
+  it("finds a kubelet's current certificate that is no link", () => {
+    const files = {
+      'tls-cert-file': { text: pem('leaf') },
+      'tls-private-key-file': { keyFile: certs['leaf']!.keyFile },
+    };
+    const given = host('node1', { component: 'kubelet', files });
+    const path = '/var/lib/kubelet/pki/kubelet-client-current.pem';
+    const at = (file: LookedAt | undefined): readonly string[] =>
+      found([{ ...given, items: given.items.map((item) => ({ ...item, path, file })) }]);
+    const file = fileOf({ text: pem('leaf') });
+    expect(at(file)).toEqual(['warning kubelet-current-is-no-link']);
+    expect(at({ ...file, linkTo: 'kubelet-client-2026-01-01.pem' } as LookedAt)).toEqual([]);
   });
 
   it('finds a pair that nobody vouches for, on disk and as it runs', () => {
