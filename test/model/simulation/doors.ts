@@ -4,7 +4,7 @@ import type { Doors } from '../../../src/changes/change.js';
 import { CertrollError, EXIT } from '../../../src/core/errors.js';
 import type { Timers } from '../../../src/core/poll.js';
 import { Secret } from '../../../src/core/secret.js';
-import type { HeldLock, Mutex, MutexOptions, Store } from '../../../src/etcd/store.js';
+import type { Store } from '../../../src/etcd/store.js';
 import type {
   FactRequest,
   FileFact,
@@ -19,6 +19,7 @@ import { LOOPBACK_NAME } from '../../../src/kube/flags.js';
 import type { ServiceName } from '../../../src/trust/world.js';
 import { PKI, TOKEN_LIFE_MS, TTL_S, type SimCluster, type SimFile, type SimHost } from './cluster.js';
 import type { Actor } from './scheduler.js';
+import { simStore } from './store.js';
 
 /** How likely each fault is at each call of a door. All 0: a run in peace. */
 export interface Faults {
@@ -340,79 +341,9 @@ export class SimDoors {
   }
 
   store(): Store {
-    const { cluster } = this;
-    const ask = async <T>(answer: () => T): Promise<T> =>
-      this.call(() => {
-        if (cluster.random.chance(this.faults.etcd))
-          cluster.etcdDownUntil = cluster.now + cluster.random.below(60_000);
-        if (cluster.etcdIsDown) throw new CertrollError('etcd has no quorum', { code: 'etcd.no-quorum' });
-        return answer();
-      });
-    return {
-      endpoints: ['https://etcd'],
-      list: async (prefix) =>
-        ask(
-          () =>
-            new Map(
-              [...cluster.etcd]
-                .filter(([key]) => key.startsWith(prefix))
-                .map(([key, { value, revision }]) => [key, { value, modRevision: String(revision) }]),
-            ),
-        ),
-      put: async (key, value, conditions) =>
-        ask(() => {
-          const held = conditions?.whileHeld;
-          if (held && !cluster.leases.has(held.key))
-            throw new CertrollError('the lock of this run is gone', { code: 'lock.lost' });
-          cluster.putValue(key, value);
-        }),
-      delete: async (key) => ask(() => void cluster.etcd.delete(key)),
-      checkQuorum: async () => ask(() => undefined),
-      mutex: (name, options) => this.#mutex(name, options, ask),
-      lockHolders: async () => ask(() => []),
-      close: () => Promise.resolve(),
-    };
-  }
-
-  #mutex(name: string, options: MutexOptions, ask: <T>(answer: () => T) => Promise<T>): Mutex {
-    const { cluster, actor } = this;
-    return {
-      acquire: async (): Promise<HeldLock> => {
-        const until = cluster.now + options.waitMs;
-        const lease = await ask(() => cluster.grant(name, actor, JSON.stringify(options.holder)));
-        const give = (): void => void cluster.leases.delete(lease.key);
-        const assertHeld = (): void => {
-          if (cluster.leftMs(lease) > 0) return;
-          throw new CertrollError(`the lock ${name} was lost`, { code: 'lock.lost' });
-        };
-        while (cluster.holder(name) !== lease) {
-          await this.#turn();
-          if (cluster.now > until) {
-            give();
-            throw new CertrollError(`the lock ${name} was not had`, {
-              code: 'lock.timeout',
-              exit: EXIT.locked,
-            });
-          }
-          assertHeld();
-        }
-        return {
-          signal: lease.lost.signal,
-          key: lease.key,
-          createRevision: String(lease.order),
-          assertHeld,
-          leftMs: () => cluster.leftMs(lease),
-          recheck: async () => {
-            const isOurs = await ask(() => cluster.holder(name) === lease);
-            if (!isOurs) throw new CertrollError(`the lock ${name} was lost`, { code: 'lock.lost' });
-          },
-          release: async () => {
-            // As in the real one: what cannot be given back runs out.
-            lease.isGivenUp = true;
-            await ask(give).catch(() => undefined);
-          },
-        };
-      },
-    };
+    return simStore({
+      ...{ cluster: this.cluster, actor: this.actor, downChance: this.faults.etcd },
+      ...{ call: (effect) => this.call(effect), turn: () => this.#turn() },
+    });
   }
 }
