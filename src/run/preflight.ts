@@ -52,8 +52,8 @@ const checkHosts = async (
 };
 
 /**
- * What must be so before the first change: clocks, disk space, apiservers that answer for themselves, services that could start again, an issuer that can issue,
- * etcd with a quorum, ready apiservers.
+ * What must be so before the first change: clocks, disk space, apiservers that answer for themselves, services that could
+ * start again, an issuer that can issue, etcd with a quorum, ready apiservers.
  */
 export const preflight = async (
   plan: Plan,

@@ -34,6 +34,9 @@ const watchProcesses = (): { readonly seen: Set<string>; readonly stop: () => Pr
   };
 };
 
+/** How an audit asks whether a file holds a key at all; other tests audit hosts on this machine at the same time. */
+const AUDIT_GREP = ['grep', '-q', 'PRIVATE KEY', '/dev/fd/3', ''].join('\0');
+
 /** Pieces of a private key that could be found in a text: lines of its PEM body. */
 const piecesOf = (pem: string): readonly string[] =>
   pem.split('\n').filter((line) => line.length >= 48 && !line.startsWith('-----'));
@@ -97,11 +100,10 @@ describe.each(['per-host', 'shared'] as const)('a rotation in %s mode', (mode) =
   });
 
   it('shows no private key in arguments or environment of any process', () => {
-    const all = [...processes].join('\n');
+    const all = [...processes].filter((each) => each !== AUDIT_GREP).join('\n');
     expect(all).toContain('rotate-sa-keys');
     for (const piece of keys.flatMap(piecesOf)) expect(all.includes(piece)).toBe(false);
-    // Its beginning as a whole: other tests look for these words in files at the same time, with grep.
-    expect(all).not.toMatch(/-----BEGIN [A-Z ]*PRIVATE KEY/);
+    expect(all).not.toContain('PRIVATE KEY');
   });
 
   it('leaves no private key on the bastion or in what it prints', async () => {
