@@ -22,14 +22,14 @@ const count = (text: string): number => {
 export const addAuditCommand = (root: Command): void => {
   root
     .command('audit')
-    .summary('what each process has loaded, and whether the next restart would hurt')
+    .summary('show what each process has loaded, and whether the next restart would hurt')
     .description(
       'Looks at every host of one or many clusters, read-only: the certificates, keys, bundles and kubeconfigs that the running processes use by their own flags, what is served on their ports, who trusts whom, on disk against loaded. No private key leaves its host. Exit 3 when there are findings at or above --fail-on.',
     )
     .addOption(clusterOption())
     .addOption(new Option('--format <format>', 'how to print it').choices(FORMATS).default('table'))
     .addOption(jsonOption().conflicts('format'))
-    .option('-o, --output <file>', 'write it to a file, at once or not at all, instead of standard output')
+    .option('-o, --output <file>', 'write it to a file, whole or not at all, instead of standard output')
     .addOption(
       new Option('--fail-on <severity>', 'the least severity that makes the exit status 3')
         .choices(SEVERITIES)
