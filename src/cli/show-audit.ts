@@ -46,11 +46,12 @@ const render = (report: AuditReport, format: Format, isFile: boolean): string =>
 const auditOne = async (
   file: string,
   inTurn: InTurn,
+  isWithSecrets: boolean,
   progress: (text: string, host?: string) => void,
 ): Promise<ClusterReport> => {
   const cluster = await loadCluster(file);
   const { renewBefore, clockSkew } = cluster.thresholds;
-  const facts = await auditCluster(await openAuditDoors(cluster, inTurn), {
+  const facts = await auditCluster(await openAuditDoors(cluster, inTurn, { secrets: isWithSecrets }), {
     limits: { renewBeforeMs: parseDuration(renewBefore), clockSkewMs: parseDuration(clockSkew) },
     now: () => new Date(),
     progress,
@@ -62,13 +63,14 @@ const auditOne = async (
 const auditAll = async (
   files: readonly string[],
   inTurn: InTurn,
+  isWithSecrets: boolean,
   progress: (text: string, host?: string) => void,
 ): Promise<readonly ClusterReport[]> =>
   fanOut(
     files,
     async (file) => {
       try {
-        return await auditOne(file, inTurn, progress);
+        return await auditOne(file, inTurn, isWithSecrets, progress);
       } catch (thrown) {
         if (files.length === 1 || !(thrown instanceof CertrollError)) throw thrown;
         return unreadCluster(file, new Date(), thrown.message, thrown.hint);
@@ -92,7 +94,7 @@ export const showAudit = async (given: AuditFlags): Promise<number> => {
   const progress = await auditProgress();
   try {
     const files = await clusterFiles(flags.cluster);
-    const clusters = await auditAll(files, pLimit(flags.atOnce), progress.show);
+    const clusters = await auditAll(files, pLimit(flags.atOnce), flags.secrets === true, progress.show);
     const report = { version: 1 as const, at: new Date().toISOString(), clusters: [...clusters] };
     progress.end();
     const text = render(report, flags.format, flags.output !== undefined);
