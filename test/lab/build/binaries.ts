@@ -15,7 +15,8 @@ export interface Binaries {
   readonly etcd: string;
   readonly etcdctl: string;
 }
-type Program = keyof Binaries;
+/** Besides, what tests take for a judge. */
+type Program = keyof Binaries | 'kubeadm';
 
 interface Recipe {
   readonly folder: string;
@@ -65,6 +66,7 @@ const RECIPES: Readonly<Record<Program, Recipe>> = {
   'kube-apiserver': kubernetes('kube-apiserver'),
   'kube-controller-manager': kubernetes('kube-controller-manager'),
   kubectl: kubernetes('kubectl'),
+  kubeadm: kubernetes('kubeadm'),
   etcd: etcd('go.etcd.io/etcd/server/v3'),
   etcdctl: etcd('go.etcd.io/etcd/etcdctl/v3'),
 };
@@ -107,7 +109,8 @@ const build = async (program: Program, recipe: Recipe): Promise<void> => {
 /** The variable that names a ready binary: KUBE_APISERVER for kube-apiserver. */
 const variableOf = (program: Program): string => program.toUpperCase().replaceAll('-', '_');
 
-const ensure = async (program: Program): Promise<string> => {
+/** The path of a program: given by a variable, from the cache, or built now. */
+export const ensureBinary = async (program: Program): Promise<string> => {
   const given = env[variableOf(program)];
   if (given !== undefined) {
     if (await isExecutable(given)) return given;
@@ -121,9 +124,9 @@ const ensure = async (program: Program): Promise<string> => {
 
 /** The programs of the hosts: given by variables, from the cache, or built now (one after the other: each build uses all cores). */
 export const ensureBinaries = async (): Promise<Binaries> => ({
-  etcd: await ensure('etcd'),
-  etcdctl: await ensure('etcdctl'),
-  'kube-apiserver': await ensure('kube-apiserver'),
-  'kube-controller-manager': await ensure('kube-controller-manager'),
-  kubectl: await ensure('kubectl'),
+  etcd: await ensureBinary('etcd'),
+  etcdctl: await ensureBinary('etcdctl'),
+  'kube-apiserver': await ensureBinary('kube-apiserver'),
+  'kube-controller-manager': await ensureBinary('kube-controller-manager'),
+  kubectl: await ensureBinary('kubectl'),
 });
