@@ -82,6 +82,9 @@ const finding = z.strictObject({
 const cluster = z.strictObject({
   name: z.string(),
   at: time,
+  renewBeforeMs: z
+    .number()
+    .describe('thresholds.renewBefore of the cluster file: what ends sooner than that is due.'),
   hosts: z.array(
     z.strictObject({
       name: z.string(),
@@ -219,6 +222,7 @@ const objectsOf = ({ objects }: ClusterFacts): ClusterReport['objects'] => {
 export const clusterReport = (facts: ClusterFacts): ClusterReport => ({
   name: facts.cluster,
   at: facts.now.toISOString(),
+  renewBeforeMs: facts.limits.renewBeforeMs,
   hosts: facts.hosts.map(({ name, role, clockOffsetMs, processes }) => ({
     ...{ name, role, clockOffsetMs },
     processes: processes.map(({ component, pid, startedAtMs, user, unit }) => ({

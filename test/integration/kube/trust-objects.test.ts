@@ -124,7 +124,10 @@ describe('the objects of trust in the API', () => {
     const lists = fake.handler;
     fake.handler = (request, response) => {
       const name = /^\/api\/v1\/namespaces\/n\/services\/(\w+)$/.exec(request.url ?? '')?.[1];
-      if (name === undefined) return lists(request, response);
+      if (name === undefined) {
+        lists(request, response);
+        return;
+      }
       const addresses: Record<string, string> = { hook: '10.0.0.9', metrics: 'fd00::9', headless: 'None' };
       const clusterIP = addresses[name];
       response.writeHead(clusterIP === undefined ? 404 : 200, { 'Content-Type': 'application/json' });
