@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import pLimit from 'p-limit';
 import { clusterReport, unreadCluster, type AuditReport, type ClusterReport } from '../audit/report.js';
 import { failing } from '../audit/rules.js';
@@ -88,9 +89,17 @@ const exitOf = (report: AuditReport, { failOn, format }: AuditFlags): number => 
 /** A plugin that fails must say so in its own way, or it would be taken for WARNING. */
 const NAGIOS_UNKNOWN = 3;
 
+/**
+ * An audit of hundreds of hosts makes much that is thrown away at once. Told to favour size, V8 collects it sooner: measured
+ * on 300 hosts, half the memory for a sixth more processor time (`npm run bench:audit` has both). A matter of when to
+ * collect, so that it may still be said to a VM that runs.
+ */
+const favourMemory = (): void => setFlagsFromString('--optimize-for-size');
+
 /** `certroll audit`; exit 3 when there are findings at or above `--fail-on`. */
 export const showAudit = async (given: AuditFlags): Promise<number> => {
   const flags = given.json === true ? { ...given, format: 'json' as const } : given;
+  favourMemory();
   const progress = await auditProgress();
   try {
     const files = await clusterFiles(flags.cluster);
