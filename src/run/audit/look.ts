@@ -59,8 +59,10 @@ const know = (process: ComponentProcess, documents: Inspection['files']): Known 
     config === undefined ? undefined : textOf(documents.get(locate(process, config))),
   );
   const named = usesOf(process, settings);
-  const inside = named.flatMap((use) => {
-    const text = use.kind === 'kubeconfig' ? textOf(documents.get(use.at)) : undefined;
+  // Several flags may name one kubeconfig: what is in it is used once.
+  const kubeconfigs = new Map(named.filter(({ kind }) => kind === 'kubeconfig').map((use) => [use.at, use]));
+  const inside = [...kubeconfigs.values()].flatMap((use) => {
+    const text = textOf(documents.get(use.at));
     return text === undefined ? [] : usesInKubeconfig(process, use, text);
   });
   return { process, settings, uses: [...named, ...inside], ports: portsOf(process, settings) };
