@@ -1,7 +1,7 @@
 import type { Consumer } from '../pem/consumers.js';
 
 /** The programs of a cluster that use keys and certificates. */
-export const COMPONENTS = [
+export const PROGRAMS = [
   'kube-apiserver',
   'kube-controller-manager',
   'kube-scheduler',
@@ -9,6 +9,12 @@ export const COMPONENTS = [
   'kubelet',
   'kube-proxy',
 ] as const;
+
+/**
+ * What uses keys and certificates: the programs, and kubeadm, which stands for the files that it lays down for people and
+ * for probes, and that no process keeps open.
+ */
+export const COMPONENTS = [...PROGRAMS, 'kubeadm'] as const;
 export type Component = (typeof COMPONENTS)[number];
 
 /** Where certificates are shown and checked; every presenter of a channel must be trusted by every verifier of it. */
@@ -55,6 +61,8 @@ export interface Input {
   readonly verifies?: Channel;
   /** Repeated flags, all of which count. */
   readonly isRepeated?: boolean;
+  /** Where it lies when no flag names it. */
+  readonly path?: string;
 }
 
 const DYNAMIC = 'k8s.io/apiserver pkg/server/dynamiccertificates';
@@ -201,6 +209,20 @@ export const INPUTS: Readonly<Record<Component, readonly Input[]>> = {
     kubeconfig('kubeconfig'),
   ],
   'kube-proxy': [kubeconfig('kubeconfig')],
+  // Where kubeadm puts what it renews and what no process runs with (cmd/kubeadm/app/constants).
+  kubeadm: [
+    { ...kubeconfig('admin'), path: '/etc/kubernetes/admin.conf' },
+    { ...kubeconfig('super-admin'), path: '/etc/kubernetes/super-admin.conf' },
+    {
+      ...{ flag: 'healthcheck-client', role: 'client certificate of probes', kind: 'certificate' },
+      ...{ reload: 'live', source: 'read by each probe', key: 'healthcheck-client-key' },
+      ...{ presents: 'etcd-client', path: '/etc/kubernetes/pki/etcd/healthcheck-client.crt' },
+    },
+    {
+      ...key('healthcheck-client-key', 'client key of probes', 'live', 'read by each probe'),
+      path: '/etc/kubernetes/pki/etcd/healthcheck-client.key',
+    },
+  ],
 };
 
 /** Keys of configuration files that stand for a flag. */
@@ -217,6 +239,7 @@ export const CONFIG_KEYS: Readonly<Record<Component, Readonly<Record<string, str
     port: 'port',
     address: 'address',
   },
+  kubeadm: {},
   etcd: {
     'client-transport-security.cert-file': 'cert-file',
     'client-transport-security.key-file': 'key-file',

@@ -1,4 +1,6 @@
+import type { Address } from '../kube/endpoints.js';
 import type { TrustObjects } from '../kube/trust-objects.js';
+import type { CertificateView } from '../pem/x509.js';
 import type { Failure, HostState, Item } from './inventory.js';
 
 /** All that an audit of one cluster saw; findings and matrices are functions of it. */
@@ -13,6 +15,20 @@ export interface ClusterFacts {
   readonly jwks: ReadonlyMap<string, readonly string[]>;
   /** Objects of the API; undefined when no apiserver was there to ask. */
   readonly objects?: TrustObjects;
+  /** What servers named by objects of the API show to a control plane; missing where nobody could look. */
+  readonly endpoints?: ReadonlyMap<EndpointKey, ServedEndpoint>;
+}
+
+/** `ADDRESS:PORT SERVERNAME`. */
+type EndpointKey = string;
+
+export const endpointKey = ({ address, serverName }: Address): EndpointKey => `${address} ${serverName}`;
+
+export interface ServedEndpoint {
+  /** The host that connected. */
+  readonly from: string;
+  /** The leaf first; empty when nothing answered with a certificate. */
+  readonly chain: readonly CertificateView[];
 }
 
 export interface AuditLimits {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { BundleObject } from '../kube/trust-objects.js';
 import type { CertificateView } from '../pem/x509.js';
 import { COMPONENTS } from './consumers.js';
 import { kidOfCertificate, readFile } from './content.js';
@@ -81,6 +82,9 @@ const finding = z.strictObject({
 const cluster = z.strictObject({
   name: z.string(),
   at: time,
+  renewBeforeMs: z
+    .number()
+    .describe('thresholds.renewBefore of the cluster file: what ends sooner than that is due.'),
   hosts: z.array(
     z.strictObject({
       name: z.string(),
@@ -110,7 +114,7 @@ const cluster = z.strictObject({
         problems: z.array(z.string()),
       }),
     )
-    .describe('Bundles of authorities in the API.'),
+    .describe('Bundles of authorities in the API, and the TLS Secrets where they were asked for.'),
   keys: z.array(
     z.strictObject({
       kid: z.string(),
@@ -195,10 +199,30 @@ const itemReport = (each: Item): ItemReport => ({
 const word = (given: Verdict): z.output<typeof verdict> =>
   given === undefined ? 'unknown' : given ? 'yes' : 'no';
 
+const objectsOf = ({ objects }: ClusterFacts): ClusterReport['objects'] => {
+  const report = (
+    { kind, namespace, name, part, pem }: Omit<BundleObject, 'serves'>,
+    as: 'authorities' | 'certificate',
+  ): ClusterReport['objects'][number] => {
+    const { certificates, problems } = readFile({ kind: as, parser: 'kube-ca', text: pem });
+    return {
+      ...{ kind, name, part, ...(namespace !== undefined && { namespace }) },
+      ...{ certificates: certificates.map(certificateReport), problems: [...problems] },
+    };
+  };
+  return [
+    ...(objects?.bundles ?? []).map((bundle) => report(bundle, 'authorities')),
+    ...(objects?.secrets ?? []).map((secret) =>
+      report({ ...secret, kind: 'Secret', part: 'data.tls.crt' }, 'certificate'),
+    ),
+  ];
+};
+
 /** What was seen of a cluster and what is to be said of it, without anything that only this process understands. Pure. */
 export const clusterReport = (facts: ClusterFacts): ClusterReport => ({
   name: facts.cluster,
   at: facts.now.toISOString(),
+  renewBeforeMs: facts.limits.renewBeforeMs,
   hosts: facts.hosts.map(({ name, role, clockOffsetMs, processes }) => ({
     ...{ name, role, clockOffsetMs },
     processes: processes.map(({ component, pid, startedAtMs, user, unit }) => ({
@@ -210,13 +234,7 @@ export const clusterReport = (facts: ClusterFacts): ClusterReport => ({
     host === undefined || text.includes(host) ? text : `${host}: ${text}`,
   ),
   items: facts.hosts.flatMap(({ items }) => items.map(itemReport)),
-  objects: (facts.objects?.bundles ?? []).map(({ kind, namespace, name, part, pem }) => {
-    const { certificates, problems } = readFile({ kind: 'authorities', parser: 'kube-ca', text: pem });
-    return {
-      ...{ kind, name, part, ...(namespace !== undefined && { namespace }) },
-      ...{ certificates: certificates.map(certificateReport), problems: [...problems] },
-    };
-  }),
+  objects: objectsOf(facts),
   keys: keyMatrix(facts).map(({ kid, signers, apiservers }) => ({
     ...{ kid, signers: [...signers] },
     apiservers: apiservers.map(({ host, disk, loaded }) => ({

@@ -1,10 +1,12 @@
 import type { ClusterFacts } from './facts.js';
 import * as api from './findings/api.js';
+import * as endpoints from './findings/endpoints.js';
 import * as files from './findings/files.js';
 import * as host from './findings/host.js';
 import { keyMismatch } from './findings/key-mismatch.js';
 import * as life from './findings/life.js';
 import { nameMissing } from './findings/names.js';
+import * as secrets from './findings/secrets.js';
 import * as shared from './findings/shared.js';
 import { staleInMemory } from './findings/stale.js';
 import { tokenRefused } from './findings/tokens.js';
@@ -33,6 +35,11 @@ export const RULES: readonly Rule[] = [
   nameMissing,
   api.bundleLags,
   api.bundleBroken,
+  endpoints.endpointRefused,
+  endpoints.endpointUnseen,
+  secrets.secretExpired,
+  secrets.secretExpiring,
+  secrets.secretBroken,
   api.requestsPending,
   api.objectsUnread,
   shared.serialTwice,

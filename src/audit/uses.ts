@@ -7,7 +7,7 @@ import { CONFIG_FLAG, CONFIG_KEYS, INPUTS, type Component, type Input } from './
 export type ComponentProcess = FoundProcess & { readonly program: Component };
 
 /** A file, or data inside a kubeconfig, that a process uses. */
-export interface Use extends Omit<Input, 'flag' | 'key' | 'isRepeated'> {
+export interface Use extends Omit<Input, 'flag' | 'key' | 'isRepeated' | 'path'> {
   readonly component: Component;
   readonly pid: number;
   /** What names it: `--tls-cert-file`, `clientCAFile in /var/lib/kubelet/config.yaml`. */
@@ -48,6 +48,15 @@ const environmentFlags = (environment: ReadonlyMap<string, string>): Flags =>
 /** etcd is built on Go's own flags, where one dash is as good as two. */
 const argumentsOf = ({ program, argv }: ComponentProcess): readonly string[] =>
   program === 'etcd' ? argv.map((word) => word.replace(/^-(?=[a-z])/, '--')) : argv;
+
+/**
+ * Whoever uses kubeadm's files next, which is no process yet: it will have read them as they are now. `nowMs`: by the
+ * host's clock.
+ */
+export const kubeadmAt = (nowMs: number): ComponentProcess => ({
+  ...{ program: 'kubeadm', pid: 0, startedAtMs: nowMs, argv: ['kubeadm'], environment: new Map() },
+  ...{ user: 'root', uid: 0, gid: 0, groups: [], root: '', cwd: '/' },
+});
 
 /** The configuration file of a process, if it has one. */
 export const configOf = (process: ComponentProcess): string | undefined => {
@@ -108,17 +117,21 @@ const kubeletDefaults = (settings: Settings): Settings => {
 };
 
 /** Every file that the flags of a process name. Pure. */
-export const usesOf = (process: ComponentProcess, given: Settings): readonly Use[] => {
-  const settings = process.program === 'kubelet' ? kubeletDefaults(given) : given;
-  return INPUTS[process.program].flatMap(({ flag, key, isRepeated, ...input }): readonly Use[] => {
-    const values = (settings.flags.get(flag) ?? []).filter((value) => value !== '');
+export const usesOf = (process: ComponentProcess, own: Settings): readonly Use[] => {
+  const settings = process.program === 'kubelet' ? kubeletDefaults(own) : own;
+  const inputs = INPUTS[process.program];
+  const pathOf = (name: string): string | undefined =>
+    single(settings, name) ?? inputs.find(({ flag }) => flag === name)?.path;
+  return inputs.flatMap(({ flag, key, isRepeated, path: byDefault, ...input }): readonly Use[] => {
+    const given = (settings.flags.get(flag) ?? []).filter((value) => value !== '');
+    const values = given.length === 0 && byDefault !== undefined ? [byDefault] : given;
     const file = settings.from.get(flag);
-    const keyPath = key === undefined ? undefined : single(settings, key);
+    const keyPath = key === undefined ? undefined : pathOf(key);
     return (isRepeated === true ? [...new Set(values)] : values.slice(-1)).map((path) => ({
       ...input,
       component: process.program,
       pid: process.pid,
-      named: file === undefined ? (given.flags.has(flag) ? `--${flag}` : 'by default') : `${flag} in ${file}`,
+      named: file === undefined ? (own.flags.has(flag) ? `--${flag}` : 'by default') : `${flag} in ${file}`,
       path,
       at: locate(process, path),
       ...(keyPath !== undefined && { keyAt: locate(process, keyPath) }),

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import pLimit from 'p-limit';
 import { clusterReport, unreadCluster, type AuditReport, type ClusterReport } from '../audit/report.js';
 import { failing } from '../audit/rules.js';
@@ -46,11 +47,12 @@ const render = (report: AuditReport, format: Format, isFile: boolean): string =>
 const auditOne = async (
   file: string,
   inTurn: InTurn,
+  isWithSecrets: boolean,
   progress: (text: string, host?: string) => void,
 ): Promise<ClusterReport> => {
   const cluster = await loadCluster(file);
   const { renewBefore, clockSkew } = cluster.thresholds;
-  const facts = await auditCluster(await openAuditDoors(cluster, inTurn), {
+  const facts = await auditCluster(await openAuditDoors(cluster, inTurn, { secrets: isWithSecrets }), {
     limits: { renewBeforeMs: parseDuration(renewBefore), clockSkewMs: parseDuration(clockSkew) },
     now: () => new Date(),
     progress,
@@ -62,13 +64,14 @@ const auditOne = async (
 const auditAll = async (
   files: readonly string[],
   inTurn: InTurn,
+  isWithSecrets: boolean,
   progress: (text: string, host?: string) => void,
 ): Promise<readonly ClusterReport[]> =>
   fanOut(
     files,
     async (file) => {
       try {
-        return await auditOne(file, inTurn, progress);
+        return await auditOne(file, inTurn, isWithSecrets, progress);
       } catch (thrown) {
         if (files.length === 1 || !(thrown instanceof CertrollError)) throw thrown;
         return unreadCluster(file, new Date(), thrown.message, thrown.hint);
@@ -86,13 +89,21 @@ const exitOf = (report: AuditReport, { failOn, format }: AuditFlags): number => 
 /** A plugin that fails must say so in its own way, or it would be taken for WARNING. */
 const NAGIOS_UNKNOWN = 3;
 
+/**
+ * An audit of hundreds of hosts makes much that is thrown away at once. Told to favour size, V8 collects it sooner: measured
+ * on 300 hosts, half the memory for a sixth more processor time (`npm run bench:audit` has both). A matter of when to
+ * collect, so that it may still be said to a VM that runs.
+ */
+const favourMemory = (): void => setFlagsFromString('--optimize-for-size');
+
 /** `certroll audit`; exit 3 when there are findings at or above `--fail-on`. */
 export const showAudit = async (given: AuditFlags): Promise<number> => {
   const flags = given.json === true ? { ...given, format: 'json' as const } : given;
+  favourMemory();
   const progress = await auditProgress();
   try {
     const files = await clusterFiles(flags.cluster);
-    const clusters = await auditAll(files, pLimit(flags.atOnce), progress.show);
+    const clusters = await auditAll(files, pLimit(flags.atOnce), flags.secrets === true, progress.show);
     const report = { version: 1 as const, at: new Date().toISOString(), clusters: [...clusters] };
     progress.end();
     const text = render(report, flags.format, flags.output !== undefined);

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { CertrollError } from '../core/errors.js';
+import { clientConfig, endpointOf, resolveEndpoints, type Address, type Endpoint } from './endpoints.js';
 import { listAll, pageOf, type ListRequest, type Page } from './list.js';
 import type { ApiTarget } from './request.js';
+import { TLS_SECRETS, tlsSecretPage, type TlsSecret } from './tls-secrets.js';
 
 /** A bundle of authorities in an object of the API. */
 export interface BundleObject {
@@ -11,7 +13,12 @@ export interface BundleObject {
   /** Where in it: `data.ca.crt`, the name of a webhook. */
   readonly part: string;
   readonly pem: string;
+  /** Who is verified by it, where the object itself says so: a webhook, an aggregated apiserver. */
+  readonly serves?: Address;
 }
+
+/** As it was listed: the address of a Service is not known yet. */
+type Listed = Omit<BundleObject, 'serves'> & { readonly endpoint?: Endpoint };
 
 /** A certificate signing request that nobody has decided on. */
 export interface PendingRequest {
@@ -23,6 +30,8 @@ export interface PendingRequest {
 export interface TrustObjects {
   readonly bundles: readonly BundleObject[];
   readonly pending: readonly PendingRequest[];
+  /** Only where they were asked for. */
+  readonly secrets?: readonly TlsSecret[];
   /** What could not be listed, and why. */
   readonly unread: readonly { readonly what: string; readonly why: string }[];
 }
@@ -35,10 +44,10 @@ const metadata = z.object({
 
 const decode = (word: string): string => Buffer.from(word, 'base64').toString();
 
-const configMaps = (keys: readonly string[]): z.ZodType<Page<BundleObject>> =>
+const configMaps = (keys: readonly string[]): z.ZodType<Page<Listed>> =>
   pageOf(
     z.object({ metadata, data: z.record(z.string(), z.string()).nullish() }).transform((object) =>
-      keys.flatMap((key): readonly BundleObject[] => {
+      keys.flatMap((key): readonly Listed[] => {
         const text = object.data?.[key];
         if (text === undefined || text === '') return [];
         const { name, namespace } = object.metadata;
@@ -50,32 +59,53 @@ const configMaps = (keys: readonly string[]): z.ZodType<Page<BundleObject>> =>
     ),
   );
 
-const webhooks = (kind: string): z.ZodType<Page<BundleObject>> =>
+/** A bundle beside the address of whom it verifies; none where the system's authorities do. */
+const withEndpoint = (
+  object: Omit<Listed, 'pem' | 'namespace'>,
+  caBundle: string | undefined,
+  endpoint: Endpoint | undefined,
+): readonly Listed[] =>
+  caBundle === undefined || caBundle === ''
+    ? []
+    : [{ ...object, namespace: undefined, pem: decode(caBundle), ...(endpoint && { endpoint }) }];
+
+const webhooks = (kind: string): z.ZodType<Page<Listed>> =>
   pageOf(
     z
       .object({
         metadata,
-        webhooks: z
-          .array(z.object({ name: z.string(), clientConfig: z.object({ caBundle: z.string().optional() }) }))
-          .nullish(),
+        webhooks: z.array(z.object({ name: z.string(), clientConfig })).nullish(),
       })
-      .transform((object) =>
-        (object.webhooks ?? []).flatMap(({ name: part, clientConfig: { caBundle } }) =>
-          caBundle === undefined || caBundle === ''
-            ? []
-            : [{ kind, namespace: undefined, name: object.metadata.name, part, pem: decode(caBundle) }],
+      .transform(({ metadata: { name }, webhooks: all }) =>
+        (all ?? []).flatMap(({ name: part, clientConfig: given }) =>
+          withEndpoint({ kind, name, part }, given.caBundle, endpointOf(given)),
         ),
       ),
   );
 
 const apiServices = pageOf(
   z
-    .object({ metadata, spec: z.object({ caBundle: z.string().optional() }) })
-    .transform(({ metadata: { name }, spec: { caBundle } }): readonly BundleObject[] =>
-      caBundle === undefined || caBundle === ''
-        ? []
-        : [{ kind: 'APIService', namespace: undefined, name, part: 'spec.caBundle', pem: decode(caBundle) }],
+    .object({ metadata, spec: clientConfig.omit({ url: true }) })
+    .transform(({ metadata: { name }, spec }) =>
+      withEndpoint({ kind: 'APIService', name, part: 'spec.caBundle' }, spec.caBundle, endpointOf(spec)),
     ),
+);
+
+const definitions = pageOf(
+  z
+    .object({
+      metadata,
+      spec: z.object({
+        conversion: z
+          .object({ webhook: z.object({ clientConfig: clientConfig.nullish() }).nullish() })
+          .nullish(),
+      }),
+    })
+    .transform(({ metadata: { name }, spec }) => {
+      const given = spec.conversion?.webhook?.clientConfig;
+      const object = { kind: 'CustomResourceDefinition', name, part: 'spec.conversion.webhook' };
+      return withEndpoint(object, given?.caBundle, endpointOf(given ?? {}));
+    }),
 );
 
 const pendingRequests = pageOf(
@@ -94,7 +124,7 @@ const pendingRequests = pageOf(
     ),
 );
 
-const BUNDLES: readonly { readonly list: ListRequest; readonly page: z.ZodType<Page<BundleObject>> }[] = [
+const BUNDLES: readonly { readonly list: ListRequest; readonly page: z.ZodType<Page<Listed>> }[] = [
   {
     list: {
       ...{ path: '/api/v1/configmaps', resource: 'configmaps' },
@@ -127,6 +157,13 @@ const BUNDLES: readonly { readonly list: ListRequest; readonly page: z.ZodType<P
     list: { path: '/apis/apiregistration.k8s.io/v1/apiservices', resource: 'apiservices' },
     page: apiServices,
   },
+  {
+    list: {
+      path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      resource: 'customresourcedefinitions',
+    },
+    page: definitions,
+  },
 ];
 
 const REQUESTS: ListRequest = {
@@ -135,11 +172,14 @@ const REQUESTS: ListRequest = {
 };
 
 /**
- * The bundles of authorities in the API, and the signing requests that wait. Only lists, of what is public: TLS Secrets are
- * left alone, since an apiserver gives their keys with them. What may not be listed is told; throws for an apiserver that
- * does not answer at all.
+ * The bundles of authorities in the API with the addresses of those that they verify, and the signing requests that wait. Only
+ * reads, and only of what is public, unless TLS Secrets are asked for: an apiserver gives their keys with them. What may not be
+ * read is told; throws for an apiserver that does not answer at all.
  */
-export const trustObjects = async (target: ApiTarget): Promise<TrustObjects> => {
+export const trustObjects = async (
+  target: ApiTarget,
+  { secrets: isWanted = false }: { readonly secrets?: boolean } = {},
+): Promise<TrustObjects> => {
   const unread: { what: string; why: string }[] = [];
   const list = async <T>(asked: ListRequest, page: z.ZodType<Page<T>>): Promise<readonly T[]> => {
     try {
@@ -153,7 +193,17 @@ export const trustObjects = async (target: ApiTarget): Promise<TrustObjects> => 
       return [];
     }
   };
-  const bundles: BundleObject[] = [];
-  for (const { list: asked, page } of BUNDLES) bundles.push(...(await list(asked, page)));
-  return { bundles, pending: await list(REQUESTS, pendingRequests), unread };
+  const listed: Listed[] = [];
+  for (const { list: asked, page } of BUNDLES) listed.push(...(await list(asked, page)));
+  const pending = await list(REQUESTS, pendingRequests);
+  const secrets = isWanted ? await list(TLS_SECRETS, tlsSecretPage) : undefined;
+  const addresses = await resolveEndpoints(
+    target,
+    listed.flatMap(({ endpoint }) => endpoint ?? []),
+  );
+  const bundles = listed.map(({ endpoint, ...bundle }) => {
+    const serves = endpoint && addresses.found.get(endpoint);
+    return { ...bundle, ...(serves && { serves }) };
+  });
+  return { bundles, pending, ...(secrets && { secrets }), unread: [...unread, ...addresses.unread] };
 };

@@ -128,6 +128,20 @@ const metricsOf = ({ clusters }: AuditReport): readonly Metric[] => {
       samples: all((each) => certificatesOf(each, ({ notAfter }) => seconds(notAfter))),
     },
     {
+      name: 'certroll_tls_secret_not_after_timestamp_seconds',
+      help: 'Until when a certificate in a TLS Secret is valid; none where Secrets were not asked for.',
+      samples: all(({ name: cluster, objects }) =>
+        objects
+          .filter(({ kind }) => kind === 'Secret')
+          .flatMap(({ namespace = '', name, certificates }) =>
+            certificates.map(({ subject, serial, notAfter }) => ({
+              labels: { cluster, namespace, name, subject, serial },
+              value: seconds(notAfter),
+            })),
+          ),
+      ),
+    },
+    {
       name: 'certroll_file_stale_in_memory',
       help: '1 when the process has loaded something else than the file holds; none where that is not known.',
       samples: all(({ name: cluster, items }) =>

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -70,13 +71,16 @@ export const measure = async (
 
 type Memory = Pick<Measured, 'memoryMb' | 'residentMb' | 'largestMb'>;
 
-/** The heights of a process tree's memory, without its root, until it has ended. */
+/**
+ * The heights of a process tree's memory, without its root, until it has ended. Each look is taken in one go: workers that
+ * live for a second would be gone before a look that waits in between came to them.
+ */
 const watch = async (root: number, ended: Promise<unknown>): Promise<Memory> => {
   const state = { isOver: false };
   void ended.then(() => (state.isOver = true));
   const most = { memoryMb: 0, residentMb: 0, largestMb: 0 };
   while (!state.isOver) {
-    const sizes = await Promise.all((await descendants(root)).map(sizesOf));
+    const sizes = descendants(root).map(sizesOf);
     const sum = (name: 'pss' | 'rss'): number => sizes.reduce((total, size) => total + size[name], 0);
     most.memoryMb = Math.max(most.memoryMb, sum('pss'));
     most.residentMb = Math.max(most.residentMb, sum('rss'));
@@ -86,9 +90,17 @@ const watch = async (root: number, ended: Promise<unknown>): Promise<Memory> => 
   return most;
 };
 
+const rollup = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
 /** Of one process, in MB; nothing when it has ended meanwhile. */
-const sizesOf = async (pid: number): Promise<{ readonly rss: number; readonly pss: number }> => {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+const sizesOf = (pid: number): { readonly rss: number; readonly pss: number } => {
+  const text = rollup(pid);
   const size = (name: string): number =>
     Number(new RegExp(`^${name}: *(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1000;
   return { rss: size('Rss'), pss: size('Pss') };

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { auditReportSchema, type ClusterReport } from '../../src/audit/report.js';
 import { certroll } from '../support/certroll.js';
 import { FAULTS } from './audit/faults.js';
+import { askPeers, installKubeadm, type Dates } from './audit/peers.js';
 import { Plant } from './audit/plant.js';
 import { clusterFileWith } from './cluster-file.js';
 import { Lab } from './lab.js';
@@ -9,6 +10,12 @@ import { CONTROL_PLANES } from './settings.js';
 
 let lab: Lab;
 let plant: Plant;
+/** What stays there for all tests. */
+let laid: Plant;
+/** Host → the certificate files on it that its processes use, in the sound cluster. */
+const used = new Map<string, readonly string[]>();
+let alarmsBefore: readonly string[] = [];
+const removals: (() => Promise<void>)[] = [];
 
 const audit = async (clusterFile: string): Promise<ClusterReport> => {
   const finished = await certroll(['audit', '-c', clusterFile, '--format', 'json']);
@@ -20,13 +27,46 @@ const audit = async (clusterFile: string): Promise<ClusterReport> => {
 beforeAll(async () => {
   lab = await Lab.up();
   plant = await Plant.open(lab);
+  laid = await Plant.open(lab);
   await lab.restoreFault();
   // Tests before this one may have had files put back, which are newer than their readers then.
   for (const { name } of CONTROL_PLANES) await plant.sh(name, 'systemctl restart etcd.service');
   await lab.waitForHealth();
   await lab.trustEachOther();
+  for (const { name } of CONTROL_PLANES) {
+    removals.push(await installKubeadm(lab.machine(name)));
+    await laid.kubeadmFiles(name);
+  }
 });
-afterAll(() => plant.close());
+afterAll(async () => {
+  for (const remove of removals) await remove();
+  await laid.mend();
+  await laid.close();
+  await plant.close();
+});
+
+/** File → the end of the first certificate that it shows, by an audit; a kubeconfig by the client certificate in it. */
+const datesOn = (cluster: ClusterReport, fqdn: string): Dates =>
+  new Map(
+    cluster.items
+      .filter(({ host, kind, onDisk }) => host === fqdn && kind !== 'key' && onDisk.certificates.length > 0)
+      .filter(({ path }) => !path.includes('#') || path.endsWith('#client-certificate'))
+      .map(({ path, onDisk }) => [
+        path.replace(/#.*/, ''),
+        onDisk.certificates[0]?.notAfter.replace(/\.\d+Z$/, 'Z') ?? '',
+      ]),
+  );
+
+/** What kubeadm and openssl say of all hosts. */
+const alarms = async (): Promise<readonly string[]> => {
+  const answers = await Promise.all(
+    CONTROL_PLANES.map(async ({ name, fqdn }) => {
+      const { alarms: told } = await askPeers(lab.machine(name), used.get(fqdn) ?? []);
+      return told.map((each) => `${name}: ${each}`);
+    }),
+  );
+  return answers.flat().sort();
+};
 
 describe('certroll audit', () => {
   afterEach(() => plant.mend());
@@ -41,6 +81,23 @@ describe('certroll audit', () => {
     expect(items.filter(({ onDisk }) => !['present', 'embedded'].includes(onDisk.state))).toEqual([]);
   });
 
+  test('tells the dates that kubeadm certs check-expiration and openssl x509 tell of the same files', async () => {
+    const cluster = await audit(lab.bastion.clusterFile);
+    for (const { name, fqdn } of CONTROL_PLANES) {
+      const own = datesOn(cluster, fqdn);
+      const files = [...own.keys()].filter((path) => !path.endsWith('.conf'));
+      const { kubeadm, openssl } = await askPeers(lab.machine(name), files);
+      // It lists nothing that an audit does not see, and all of what it has a name for.
+      expect([...kubeadm.keys()].filter((path) => !own.has(path))).toEqual([]);
+      expect(kubeadm.size).toBeGreaterThanOrEqual(12);
+      for (const [path, date] of kubeadm) expect(`${path} ${own.get(path) ?? '-'}`).toBe(`${path} ${date}`);
+      expect([...openssl.keys()].sort()).toEqual([...files].sort());
+      for (const [path, date] of openssl) expect(`${path} ${own.get(path) ?? '-'}`).toBe(`${path} ${date}`);
+      used.set(fqdn, files);
+    }
+    alarmsBefore = await alarms();
+  });
+
   test.each(FAULTS.map((fault) => [fault.name, fault] as const))('%s', async (_name, fault) => {
     const { clusterFile = [] } = fault;
     await fault.plant(plant);
@@ -48,5 +105,10 @@ describe('certroll audit', () => {
     const found = findings.map(({ rule, severity, host }) => `${rule} ${severity} ${host ?? '-'}`);
     const texts = findings.map(({ rule, text }) => `${rule}: ${text}`).join('\n');
     expect(found.sort(), texts).toEqual([...fault.expected].sort());
+    // What is said of the same files by those that look at files alone.
+    const told = (await alarms()).filter((each) => !alarmsBefore.includes(each));
+    const peers = ['kubeadm', 'openssl'].filter((peer) => told.some((each) => each.includes(` ${peer}: `)));
+    console.log(`${fault.name} | ${peers.join(', ') || '-'}`);
+    expect(peers, told.join('\n')).toEqual(fault.peers ?? []);
   });
 });

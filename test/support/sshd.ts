@@ -1,6 +1,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -91,7 +92,7 @@ export class TestSshd {
 
   /** Kills what serves the open connections, as a crash of the host would; new ones are still served. */
   async dropConnections(): Promise<void> {
-    for (const pid of await descendants(this.#process.pid ?? 0)) {
+    for (const pid of descendants(this.#process.pid ?? 0)) {
       if ((await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).startsWith('sshd'))
         process.kill(pid, 'SIGKILL');
     }
@@ -131,15 +132,24 @@ const makeKey = async (path: string): Promise<void> => {
 export const sshKeygen = async (...args: readonly string[]): Promise<string> =>
   (await run('ssh-keygen', args)).stdout;
 
-/** Child processes, their children and so on. */
-export const descendants = async (root: number): Promise<number[]> => {
-  const parents = new Map<number, number>();
-  for (const entry of await readdir('/proc')) {
-    const stat = /^\d+$/.test(entry) ? await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '') : '';
-    const parent = /\) \S (\d+) /.exec(stat)?.[1];
-    if (parent !== undefined) parents.set(Number(entry), Number(parent));
+/** Child processes, their children and so on: looked up in one go, since those of a busy machine may live for a moment only. */
+export const descendants = (root: number): readonly number[] => {
+  const children = new Map<number, number[]>();
+  for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
+    const parent = parentOf(pid);
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
-  const below = (pid: number): number[] =>
-    [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
+  const below = (pid: number): readonly number[] =>
+    (children.get(pid) ?? []).flatMap((child) => [child, ...below(child)]);
   return below(root);
+};
+
+/** Undefined when it has ended. */
+const parentOf = (pid: number): number | undefined => {
+  try {
+    const parent = /\) \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
+    return parent === undefined ? undefined : Number(parent);
+  } catch {
+    return undefined;
+  }
 };

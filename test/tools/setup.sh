@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The peers that the integration tests talk to and are judged by: sshd, etcd, cfssl, ClusterShell, openssl, curl,
-# chromium, pdftotext. Installs from apt what is missing when it runs as root; otherwise says what to install. Starts no
+# chromium, pdftotext, promtool. Installs from apt what is missing when it runs as root; otherwise says what to install. Starts no
 # service. CHROMIUM=/path/to/a/chromium takes that one, where apt has none.
 set -euo pipefail
 
@@ -16,6 +16,7 @@ declare -A packages=(
   [/usr/bin/curl]=curl
   [${CHROMIUM:-/usr/bin/chromium}]=chromium
   [/usr/bin/pdftotext]=poppler-utils
+  [/usr/bin/promtool]=prometheus
 )
 
 missing=()

@@ -8,7 +8,7 @@ import type { Hit, Rule } from '../rule.js';
 import { isTrusted } from '../verify.js';
 
 /** `kube-root-ca.crt` is in every namespace: those that hold the same are one. */
-interface Bundle {
+export interface Bundle {
   readonly first: BundleObject;
   readonly subject: string;
 }
@@ -16,7 +16,7 @@ interface Bundle {
 const nameOf = ({ kind, namespace, name, part }: BundleObject): string =>
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name} (${part})`;
 
-const bundlesOf = ({ objects }: ClusterFacts): readonly Bundle[] =>
+export const bundlesOf = ({ objects }: ClusterFacts): readonly Bundle[] =>
   groupBy(objects?.bundles ?? [], ({ kind, name, part, pem }) =>
     [kind, name, part, kind === 'ConfigMap' ? pem : ''].join('\0'),
   ).flatMap((same) => {
@@ -26,7 +26,9 @@ const bundlesOf = ({ objects }: ClusterFacts): readonly Bundle[] =>
     return [{ first, subject: nameOf(first) + more }];
   });
 
-const read = ({ first: { pem } }: Bundle) => readFile({ kind: 'authorities', parser: 'kube-ca', text: pem });
+/** The authorities of a bundle, as kube-apiserver reads them. */
+export const read = ({ first: { pem } }: Bundle) =>
+  readFile({ kind: 'authorities', parser: 'kube-ca', text: pem });
 
 export const bundleBroken: Rule = {
   id: 'api-bundle-broken',

@@ -11,6 +11,7 @@ export interface AuditFlags {
   readonly output?: string;
   readonly failOn: Severity;
   readonly atOnce: number;
+  readonly secrets?: boolean;
 }
 
 const count = (text: string): number => {
@@ -39,6 +40,10 @@ export const addAuditCommand = (root: Command): void => {
       new Option('--at-once <hosts>', 'hosts that are looked at at the same time')
         .argParser(count)
         .default(16),
+    )
+    .option(
+      '--secrets',
+      'look at TLS Secrets too: needs to list Secrets, whose keys the apiserver sends along; only their public halves are kept',
     )
     .addHelpText(
       'after',

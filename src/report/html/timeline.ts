@@ -1,4 +1,4 @@
-import type { ClusterReport } from '../../audit/report.js';
+import type { CertificateReport, ClusterReport } from '../../audit/report.js';
 import { formatDuration } from '../../core/duration.js';
 import { day, markup, name, places, table, type Markup } from './markup.js';
 
@@ -12,15 +12,19 @@ interface Expiry {
 }
 
 /** Every certificate once, with all places it was seen at, the first to run out first. */
-export const expiries = ({ items, at }: ClusterReport): readonly Expiry[] => {
+export const expiries = ({ items, objects, at }: ClusterReport): readonly Expiry[] => {
   const found = new Map<string, { what: string; where: Set<string>; notAfter: string }>();
-  for (const { host, component, role, onDisk, served } of items) {
-    for (const { sha256, subject, notAfter } of [...onDisk.certificates, ...(served?.certificates ?? [])]) {
+  const add = (certificates: readonly CertificateReport[], where: string): void => {
+    for (const { sha256, subject, notAfter } of certificates) {
       const each = found.get(sha256) ?? { what: subject, where: new Set<string>(), notAfter };
-      each.where.add(`${component}@${host} ${role}`);
+      each.where.add(where);
       found.set(sha256, each);
     }
-  }
+  };
+  for (const { host, component, role, onDisk, served } of items)
+    add([...onDisk.certificates, ...(served?.certificates ?? [])], `${component}@${host} ${role}`);
+  for (const { kind, namespace = '', name: object, certificates } of objects)
+    if (kind === 'Secret') add(certificates, `Secret ${namespace}/${object}`);
   return [...found.values()]
     .map(({ what, where, notAfter }) => ({
       ...{ what, where: [...where], notAfter },
@@ -34,21 +38,25 @@ const SPAN_MS = 730 * DAY_MS;
 
 const AXIS = markup`<span class="axis"><span>now</span> <span class="half">6 months</span> <span>1 year</span> <span class="half">18 months</span> <span>2 years</span></span>`;
 
-const urgency = (left: number): 'critical' | 'warning' | 'fine' =>
-  left < 0 ? 'critical' : left < 30 * DAY_MS ? 'warning' : 'fine';
+type Urgency = 'critical' | 'warning' | 'fine';
+
+const urgencyIn =
+  ({ renewBeforeMs }: ClusterReport) =>
+  ({ left }: Expiry): Urgency =>
+    left < 0 ? 'critical' : left < renewBeforeMs ? 'warning' : 'fine';
 
 /** Never by colour alone. */
-const leftOf = (left: number): Markup => {
+const leftOf = (left: number, urgency: Urgency): Markup => {
   if (left < 0) return markup`<b>✘ expired ${formatDuration(-left)} ago</b>`;
-  return urgency(left) === 'warning'
+  return urgency === 'warning'
     ? markup`<b>soon: ${formatDuration(left)}</b>`
     : markup`${formatDuration(left)}`;
 };
 
 /** The line is a drawing, not a background: printers leave backgrounds out. */
-const row = ({ what, where, notAfter, left }: Expiry): Markup => {
+const row = ({ what, where, notAfter, left }: Expiry, urgency: Urgency): Markup => {
   const width = Math.max(0.4, Math.min(100, (left / SPAN_MS) * 100)).toFixed(1);
-  return markup`<tr class="${urgency(left)}"><th scope="row">${name(what)}</th><td class="left">${leftOf(left)} <small>${day(notAfter)}</small></td><td class="life"><svg aria-hidden="true"><rect width="${width}%" height="100%"/></svg></td><td>${places(where)}</td></tr>`;
+  return markup`<tr class="${urgency}"><th scope="row">${name(what)}</th><td class="left">${leftOf(left, urgency)} <small>${day(notAfter)}</small></td><td class="life"><svg aria-hidden="true"><rect width="${width}%" height="100%"/></svg></td><td>${places(where)}</td></tr>`;
 };
 
 /** Rows that are always shown; who looks for the others knows what for. */
@@ -58,7 +66,9 @@ const SHOWN = 20;
 export const timeline = (cluster: ClusterReport, id: string): Markup => {
   const all = expiries(cluster);
   if (all.length === 0) return markup`<p>No certificates were seen.</p>`;
-  const urgent = all.filter(({ left }) => urgency(left) !== 'fine').length;
+  const urgencyOf = urgencyIn(cluster);
+  const rows = (some: readonly Expiry[]): readonly Markup[] => some.map((each) => row(each, urgencyOf(each)));
+  const urgent = all.filter((each) => urgencyOf(each) !== 'fine').length;
   // A table for one or two rows more is not worth a click.
   const shown = Math.max(urgent, all.length <= SHOWN + 5 ? all.length : SHOWN);
   const head = ['Certificate', 'Time left', AXIS, 'Where'];
@@ -68,11 +78,11 @@ export const timeline = (cluster: ClusterReport, id: string): Markup => {
     id,
     caption: 'The first to run out first. A full bar is two years or more.',
     head,
-    rows: first.map(row),
+    rows: rows(first),
   })}${
     next &&
     markup`<details><summary>${rest.length} more, from ${day(next.notAfter)} on</summary>${table({
-      ...{ id: `${id}-later`, head, rows: rest.map(row) },
+      ...{ id: `${id}-later`, head, rows: rows(rest) },
       caption: 'Those that run out later.',
     })}</details>`
   }`;

@@ -4,6 +4,7 @@ import { CertrollError, messageOf } from '../../core/errors.js';
 import { fanOut } from '../../hosts/fan-out.js';
 import type { Host } from '../../hosts/host.js';
 import type { TrustObjects } from '../../kube/trust-objects.js';
+import { lookAtEndpoints } from './endpoints.js';
 import { lookAt, type LookOptions } from './look.js';
 
 /** What an audit of a cluster needs of the outside, and how it is told. */
@@ -93,8 +94,19 @@ export const auditCluster = async (doors: AuditDoors, options: AuditOptions): Pr
           failures.push(failureOf(answering, thrown));
           return undefined;
         });
+  const addresses = (objects?.bundles ?? []).flatMap(({ serves }) => serves ?? []);
+  const endpoints =
+    answering === undefined || addresses.length === 0
+      ? undefined
+      : await doors
+          .withHost(answering, async (host) => lookAtEndpoints(host, addresses))
+          .catch((thrown: unknown) => {
+            failures.push(failureOf(answering, thrown));
+            return undefined;
+          });
   return {
     ...(objects && { objects }),
+    ...(endpoints && { endpoints }),
     cluster: doors.cluster,
     now: now(),
     limits,

@@ -35,6 +35,7 @@ const findingOf = (
 export const openAuditDoors = async (
   cluster: Cluster,
   inTurn: <T>(work: () => Promise<T>) => Promise<T>,
+  { secrets = false }: { readonly secrets?: boolean } = {},
 ): Promise<AuditDoors> => {
   const { controlPlanes, nodes } = cluster.hosts;
   const settings = { ssh: cluster.ssh, baseDir: cluster.baseDir };
@@ -68,6 +69,6 @@ export const openAuditDoors = async (
         }
       }),
     jwks: async (name) => [...(await apiServer(await target(name)).jwks()).keys()],
-    objects: async (name) => trustObjects(await target(name)),
+    objects: async (name) => trustObjects(await target(name), { secrets }),
   };
 };

@@ -1,8 +1,9 @@
-import { COMPONENTS, INPUTS, type Component } from '../../audit/consumers.js';
+import { COMPONENTS, INPUTS, PROGRAMS, type Component } from '../../audit/consumers.js';
 import { itemOf, type Advertised, type HostState, type ProcessState } from '../../audit/inventory.js';
 import { readFile } from '../../audit/content.js';
 import {
   configOf,
+  kubeadmAt,
   locate,
   portsOf,
   settingsOf,
@@ -58,8 +59,10 @@ const know = (process: ComponentProcess, documents: Inspection['files']): Known 
     config === undefined ? undefined : textOf(documents.get(locate(process, config))),
   );
   const named = usesOf(process, settings);
-  const inside = named.flatMap((use) => {
-    const text = use.kind === 'kubeconfig' ? textOf(documents.get(use.at)) : undefined;
+  // Several flags may name one kubeconfig: what is in it is used once.
+  const kubeconfigs = new Map(named.filter(({ kind }) => kind === 'kubeconfig').map((use) => [use.at, use]));
+  const inside = [...kubeconfigs.values()].flatMap((use) => {
+    const text = textOf(documents.get(use.at));
     return text === undefined ? [] : usesInKubeconfig(process, use, text);
   });
   return { process, settings, uses: [...named, ...inside], ports: portsOf(process, settings) };
@@ -136,10 +139,12 @@ export const lookAt = async (host: Host, options: LookOptions): Promise<HostStat
   const byFile = new Set(pidFiles.map(({ program }) => program));
   progress('looking for its processes');
   const first = await inspect(host, {
-    programs: COMPONENTS.filter((name) => !byFile.has(name) && !without.includes(name)),
+    programs: PROGRAMS.filter((name) => !byFile.has(name) && !without.includes(name)),
     pidFiles,
   });
-  const processes = first.processes.filter(isComponent);
+  const running = first.processes.filter(isComponent);
+  const kubeadm = kubeadmAt(options.now() + first.clockOffsetMs);
+  const processes = options.role === 'control-plane' ? [...running, kubeadm] : running;
   progress('reading its configurations and kubeconfigs');
   const documents = unique(processes.flatMap(documentsOf));
   const second = documents.length === 0 ? first : await inspect(host, { documents });
@@ -160,15 +165,17 @@ export const lookAt = async (host: Host, options: LookOptions): Promise<HostStat
     name: host.name,
     role: options.role,
     clockOffsetMs: last.clockOffsetMs,
-    processes: known.map((each) => processState(each, last)),
+    processes: known.filter(({ process }) => process !== kubeadm).map((each) => processState(each, last)),
     items: known.flatMap(({ process, uses, ports }) =>
-      uses.map((use) =>
-        itemOf(use, {
-          ...{ host: host.name, process, files, ports, nowMs },
-          denied: last.denied.get(process.uid) ?? new Set(),
-          served: last.ports,
-        }),
-      ),
+      uses
+        .filter(({ at }) => process !== kubeadm || files.get(at)?.kind !== 'absent')
+        .map((use) =>
+          itemOf(use, {
+            ...{ host: host.name, process, files, ports, nowMs },
+            denied: last.denied.get(process.uid) ?? new Set(),
+            served: last.ports,
+          }),
+        ),
     ),
     unread: known.flatMap(({ process, uses }) =>
       unique([

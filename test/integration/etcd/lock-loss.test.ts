@@ -122,8 +122,10 @@ describe('a lock that is lost', () => {
 });
 
 describe('a lock with one member of three in trouble', () => {
-  it.each([0, 1, 2])('is kept when member %i hangs for longer than the lease', async (member) => {
-    const held = await mutexOf(store, freshName()).acquire();
+  it.each([0, 1, 2])('is kept while member %i hangs for longer than the lease', async (member) => {
+    const name = freshName();
+    const held = await mutexOf(store, name).acquire();
+    const wasLeader = (await etcd.leader()) === member;
     etcd.hang(member);
     try {
       const end = performance.now() + TTL * 1500;
@@ -135,7 +137,15 @@ describe('a lock with one member of three in trouble', () => {
       etcd.wake(member);
     }
     await etcd.healthy();
-    await held.recheck();
+    const lost: unknown = await held.recheck().catch((thrown: unknown) => thrown);
+    if (lost !== undefined) {
+      // An old leader that wakes may still let leases go that the new one has renewed (etcd #12528, #15247; mended in
+      // later releases of 3.4 and 3.5). Then the lock is gone on etcd, and whoever held it must know.
+      expect(wasLeader).toBe(true);
+      expect(lost).toMatchObject({ code: 'lock.lost' });
+      expect(await etcd.keys(`${name}/`)).toEqual([]);
+      expect(() => held.assertHeld()).toThrow('no longer held');
+    }
     await held.release();
   });
 

@@ -3,7 +3,7 @@ import { clusterFileSchema } from '../../../src/cluster/schema.js';
 import { openApiTargets } from '../../../src/kube/connect.js';
 import { trustObjects, type TrustObjects } from '../../../src/kube/trust-objects.js';
 import { failure } from '../../support/failure.js';
-import { FakeApiserver } from './fake.js';
+import { allOf, FakeApiserver } from './fake.js';
 
 let fake: FakeApiserver;
 const asked: string[] = [];
@@ -14,13 +14,13 @@ afterAll(() => fake.stop());
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-const objects = async (): Promise<TrustObjects> => {
+const objects = async (wanted: { readonly secrets?: boolean } = {}): Promise<TrustObjects> => {
   const settings = clusterFileSchema.shape.api.parse({
     kubeconfig: await fake.kubeconfig(),
     port: fake.port,
   });
   const targets = await openApiTargets(settings, fake.pki.dir, [{ name: 'cp1', address: '127.0.0.1' }]);
-  return trustObjects(targets.get('cp1')!);
+  return trustObjects(targets.get('cp1')!, wanted);
 };
 
 /** Answers by the resource at the end of the path; what is not there is refused. */
@@ -62,6 +62,7 @@ describe('the objects of trust in the API', () => {
         { metadata: { name: 's' }, spec: { caBundle: base64('E') } },
         { metadata: { name: 'local' }, spec: {} },
       ],
+      customresourcedefinitions: [{ metadata: { name: 'plain' }, spec: {} }],
       certificatesigningrequests: [
         {
           metadata: { name: 'waits', creationTimestamp: '2026-01-01T00:00:00Z' },
@@ -87,12 +88,116 @@ describe('the objects of trust in the API', () => {
     expect(unread).toEqual([]);
   });
 
+  it('say where kube-apiserver finds those whom they verify', async () => {
+    const service = (name: string, port?: number) => ({ namespace: 'n', name, ...(port && { port }) });
+    const caBundle = base64('A');
+    answers({
+      'kube-root-ca.crt': [],
+      'extension-apiserver-authentication': [],
+      'cluster-info': [],
+      certificatesigningrequests: [],
+      validatingwebhookconfigurations: [
+        {
+          metadata: { name: 'v' },
+          webhooks: [
+            { name: 'by-url', clientConfig: { caBundle, url: 'https://hook.example.net:9443/x' } },
+            { name: 'by-v6', clientConfig: { caBundle, url: 'https://[fd00::1]/x' } },
+            { name: 'by-service', clientConfig: { caBundle, service: service('hook') } },
+            { name: 'gone', clientConfig: { caBundle, service: service('gone') } },
+            { name: 'system-roots', clientConfig: { service: service('hook') } },
+          ],
+        },
+      ],
+      mutatingwebhookconfigurations: [],
+      apiservices: [
+        { metadata: { name: 'v1.metrics' }, spec: { caBundle, service: service('metrics', 8443) } },
+        { metadata: { name: 'v1.apps' }, spec: { service: null } },
+      ],
+      customresourcedefinitions: [
+        {
+          metadata: { name: 'crd' },
+          spec: { conversion: { webhook: { clientConfig: { caBundle, service: service('headless') } } } },
+        },
+        { metadata: { name: 'none' }, spec: { conversion: { strategy: 'None' } } },
+      ],
+    });
+    const lists = fake.handler;
+    fake.handler = (request, response) => {
+      const name = /^\/api\/v1\/namespaces\/n\/services\/(\w+)$/.exec(request.url ?? '')?.[1];
+      if (name === undefined) {
+        lists(request, response);
+        return;
+      }
+      const addresses: Record<string, string> = { hook: '10.0.0.9', metrics: 'fd00::9', headless: 'None' };
+      const clusterIP = addresses[name];
+      response.writeHead(clusterIP === undefined ? 404 : 200, { 'Content-Type': 'application/json' });
+      response.end(
+        JSON.stringify(clusterIP === undefined ? { message: 'not found' } : { spec: { clusterIP } }),
+      );
+    };
+    const { bundles, unread } = await objects();
+    expect(
+      bundles.map(({ name, part, serves }) => `${name} ${part} ${Object.values(serves ?? {}).join(' ')}`),
+    ).toEqual([
+      'v by-url hook.example.net:9443 hook.example.net',
+      'v by-v6 [fd00::1]:443 fd00::1',
+      'v by-service 10.0.0.9:443 hook.n.svc',
+      'v gone ',
+      'v1.metrics spec.caBundle [fd00::9]:8443 metrics.n.svc',
+      'crd spec.conversion.webhook ',
+    ]);
+    expect(unread).toEqual([]);
+  });
+
+  it('are told to be incomplete where the address of a Service may not be read', async () => {
+    const clientConfig = { caBundle: base64('A'), service: { namespace: 'n', name: 'hook' } };
+    const webhooks = [
+      { name: 'w', clientConfig },
+      { name: 'x', clientConfig },
+    ];
+    answers({ validatingwebhookconfigurations: [{ metadata: { name: 'v' }, webhooks }] });
+    const { bundles, unread } = await objects();
+    expect(bundles.map(({ serves }) => serves)).toEqual([undefined, undefined]);
+    expect(unread.filter(({ what }) => what === 'services')).toHaveLength(1);
+  });
+
   it('are told to be missing where they may not be listed; Secrets are not asked for', async () => {
     answers({ apiservices: [] });
     const { bundles, unread } = await objects();
     expect(bundles).toEqual([]);
-    expect(unread).toHaveLength(6);
+    expect(unread).toHaveLength(7);
     expect(asked.every((each) => each.startsWith('GET ') && !each.includes('secrets'))).toBe(true);
+  });
+
+  it('are TLS Secrets too where those are asked for, of whose keys only the public half is kept', async () => {
+    const { pem, key } = fake.client;
+    const secret = (name: string, type: string, data: Record<string, string>) => ({
+      ...{ metadata: { namespace: 'n', name }, type },
+      data: Object.fromEntries(Object.entries(data).map(([part, text]) => [part, base64(text)])),
+    });
+    const tls = 'kubernetes.io/tls';
+    fake.handler = (request, response) => {
+      const url = new URL(request.url ?? '', 'https://x');
+      const isSecrets = url.pathname.endsWith('/secrets');
+      if (isSecrets) expect(url.searchParams.get('fieldSelector')).toBe(`type=${tls}`);
+      const items = isSecrets
+        ? [
+            secret('good', tls, { 'tls.crt': pem, 'tls.key': key }),
+            secret('empty', tls, {}),
+            secret('odd', tls, { 'tls.crt': pem, 'tls.key': 'nothing' }),
+            secret('other', 'Opaque', { 'tls.crt': pem, 'tls.key': key }),
+          ]
+        : [];
+      response.end(JSON.stringify({ items }));
+    };
+    const { secrets = [] } = await objects({ secrets: true });
+    expect(secrets.map((each) => [each.name, each.pem, each.publicKeyPem?.split('\n')[0]])).toEqual([
+      ['good', pem, '-----BEGIN PUBLIC KEY-----'],
+      ['empty', '', undefined],
+      ['odd', pem, undefined],
+    ]);
+    expect(allOf(secrets)).not.toContain('PRIVATE');
+    expect((await objects()).secrets).toBeUndefined();
   });
 
   it('are none of a kind that the apiserver does not serve', async () => {

@@ -238,7 +238,7 @@ export const sampleCluster = (
   const kubelets = all.map((host) => `kubelet@${host}`);
   const apiservers = masters.map((host) => `kube-apiserver@${host}`);
   return {
-    ...{ name, at: AT, notSeen: [], objects: [], findings: [...findingsOf(all)] },
+    ...{ name, at: AT, renewBeforeMs: 30 * DAY_MS, notSeen: [], objects: [], findings: [...findingsOf(all)] },
     hosts: all.map((host, at) => ({
       ...{ name: host, role: at < controlPlanes ? 'control-plane' : 'node', clockOffsetMs: 3, processes: [] },
     })),

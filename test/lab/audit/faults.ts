@@ -11,6 +11,8 @@ export interface Fault {
   readonly name: string;
   readonly plant: (plant: Plant) => Promise<void>;
   readonly expected: readonly Expected[];
+  /** Who else tells of it, of those that look at files: kubeadm certs check-expiration, openssl x509 -enddate. */
+  readonly peers?: readonly ('kubeadm' | 'openssl')[];
   /** Replacements in the cluster file. */
   readonly clusterFile?: readonly (readonly [RegExp, string])[];
 }
@@ -31,6 +33,7 @@ const DATES: readonly Fault[] = [
     plant: async (plant) =>
       plant.pair(CP1, KUBELET_CLIENT, await plant.issue('kube-ca', 'expiring', { to: inDays(5) })),
     expected: [`certificate-expiring warning ${ONE}`],
+    peers: ['kubeadm', 'openssl'],
   },
   {
     name: 'a client certificate that has expired',
@@ -39,6 +42,7 @@ const DATES: readonly Fault[] = [
       await plant.pair(CP1, PROXY_CLIENT, await plant.issue('front-proxy-ca', 'expired', dates));
     },
     expected: [`certificate-expired critical ${ONE}`],
+    peers: ['kubeadm', 'openssl'],
   },
   {
     name: 'a client certificate that is valid from tomorrow on',
@@ -72,6 +76,7 @@ const PAIRS: readonly Fault[] = [
     plant: async (plant) =>
       plant.pair(CP1, `${PKI}/apiserver-etcd-client`, await plant.issue('kube-ca', 'stranger')),
     expected: [`chain-broken-on-disk critical ${ONE}`],
+    peers: ['kubeadm'],
   },
   {
     name: 'a serving certificate without the address that its apiserver advertises',
@@ -169,17 +174,20 @@ const FILES: readonly Fault[] = [
       await plant.write(CP1, `${PROXY_CLIENT}.key`, key.slice(0, key.length / 2));
     },
     expected: [`pem-block-lost critical ${ONE}`],
+    peers: ['kubeadm'],
   },
   {
     name: 'a certificate that is gone',
     plant: (plant) => plant.change(CP1, `${PROXY_CLIENT}.crt`, `rm ${PROXY_CLIENT}.crt`),
     expected: [`file-missing critical ${ONE}`],
+    peers: ['kubeadm', 'openssl'],
   },
   {
     name: 'a link to a certificate that is gone',
     plant: (plant) =>
       plant.change(CP1, `${KUBELET_CLIENT}.crt`, `ln -sfn ${PKI}/2025-01-01.pem ${KUBELET_CLIENT}.crt`),
     expected: [`file-missing critical ${ONE}`],
+    peers: ['kubeadm', 'openssl'],
   },
   {
     name: 'a kubeconfig that says nothing without its secrets',
@@ -189,6 +197,7 @@ const FILES: readonly Fault[] = [
       await plant.write(CP1, path, '{"apiVersion":"v1","kind":"Config","users":[]}\n');
     },
     expected: [`document-not-read warning ${ONE}`],
+    peers: ['kubeadm'],
   },
 ];
 
@@ -263,37 +272,45 @@ const PROCESSES: readonly Fault[] = [
   },
 ];
 
+/** A webhook that is called for objects which there are none of. */
+const webhook = (url: string, authority: string): object => ({
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingWebhookConfiguration',
+  metadata: { name: 'lab' },
+  webhooks: [
+    {
+      name: 'none.lab.example.net',
+      clientConfig: { url, caBundle: Buffer.from(authority).toString('base64') },
+      rules: [
+        { apiGroups: ['none.example.net'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['x'] },
+      ],
+      failurePolicy: 'Ignore',
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+    },
+  ],
+});
+const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+
 /** Bundles in the API. */
 const OBJECTS: readonly Fault[] = [
   {
-    name: 'a webhook whose authority has expired',
+    name: 'a webhook whose authority has expired, and that does not answer',
     plant: async (plant) => {
       const { pem } = await plant.pki.certificate('webhook', { ca: true, from: inDays(-9), to: inDays(-1) });
-      const api = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-      await plant.create(api, 'lab', {
-        apiVersion: 'admissionregistration.k8s.io/v1',
-        kind: 'ValidatingWebhookConfiguration',
-        metadata: { name: 'lab' },
-        webhooks: [
-          {
-            name: 'none.lab.example.net',
-            clientConfig: { url: 'https://127.0.0.1:1', caBundle: Buffer.from(pem).toString('base64') },
-            rules: [
-              {
-                apiGroups: ['none.example.net'],
-                apiVersions: ['v1'],
-                operations: ['CREATE'],
-                resources: ['x'],
-              },
-            ],
-            failurePolicy: 'Ignore',
-            sideEffects: 'None',
-            admissionReviewVersions: ['v1'],
-          },
-        ],
-      });
+      await plant.create(WEBHOOKS, 'lab', webhook('https://127.0.0.1:1', pem));
     },
-    expected: ['api-bundle-broken critical -'],
+    expected: ['api-bundle-broken critical -', 'api-endpoint-not-seen info -'],
+  },
+  {
+    name: 'a webhook that shows a certificate of an authority which its bundle has not',
+    plant: async (plant) => {
+      // What answers there is an etcd: its certificate is what counts.
+      const server = `https://${CONTROL_PLANES[0]?.address ?? ''}:2379`;
+      const { pem } = await plant.pki.certificate('webhook-ca', { ca: true });
+      await plant.create(WEBHOOKS, 'lab', webhook(server, pem));
+    },
+    expected: ['api-endpoint-refused critical -'],
   },
   {
     name: 'a cluster-info with another authority',

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { DAY, TestPki, type TestCert, type TestCertOptions } from '../../support/pki.js';
 import { place } from '../files.js';
 import { KubeClient } from '../kube.js';
+import { kubeconfig } from '../kubeconfig.js';
 import type { Lab } from '../lab.js';
 import { authority } from '../pki.js';
-import { API_NAME, API_SERVER_NAME, hostNamed, LOAD_BALANCER } from '../settings.js';
+import { API_NAME, API_SERVER_NAME, hostNamed, LOAD_BALANCER, PKI } from '../settings.js';
 
 /** What apiservers check a serving certificate by, beside the host's own names. */
 const SERVICE_NAMES = [
@@ -68,9 +69,9 @@ export class Plant {
   }
 
   /** A file that was not there before. */
-  async add(host: string, path: string, content: string): Promise<void> {
+  async add(host: string, path: string, content: string, mode = 0o644): Promise<void> {
     await this.keep(host, path);
-    await place(this.lab.machine(host).root, { path, content });
+    await place(this.lab.machine(host).root, { path, content, mode });
   }
 
   /** A change by a script to one file. */
@@ -87,6 +88,22 @@ export class Plant {
   async pair(host: string, path: string, { pem, key }: TestCert): Promise<void> {
     await this.write(host, `${path}.crt`, pem);
     await this.write(host, `${path}.key`, key);
+  }
+
+  /** What kubeadm would lay down besides: kubeconfigs of people, the client pair of etcd's probes. */
+  async kubeadmFiles(host: string): Promise<void> {
+    const last = { to: new Date(Date.now() + 1300 * DAY) };
+    const admin = await this.issue('kube-ca', `admin-${host}`, last);
+    const config = kubeconfig(
+      `https://${hostNamed(host).address}:6443`,
+      await this.read(host, `${PKI}/ca.crt`),
+      { cert: admin.pem, key: admin.key },
+    );
+    for (const name of ['admin.conf', 'super-admin.conf'])
+      await this.add(host, `/etc/kubernetes/${name}`, config, 0o600);
+    const probe = await this.issue('etcd-ca', `probe-${host}`, last);
+    await this.add(host, `${PKI}/etcd/healthcheck-client.crt`, probe.pem);
+    await this.add(host, `${PKI}/etcd/healthcheck-client.key`, probe.key, 0o600);
   }
 
   /** A serving certificate for that apiserver, good but for what `options` change. */

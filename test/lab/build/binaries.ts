@@ -123,7 +123,8 @@ const build = async (program: Program, recipe: Recipe): Promise<void> => {
 /** The variable that names a ready binary: KUBE_APISERVER for kube-apiserver. */
 const variableOf = (program: Program): string => program.toUpperCase().replaceAll('-', '_');
 
-const ensure = async (program: Program): Promise<string> => {
+/** The path of a program: given by a variable, from the cache, or built now. */
+export const ensureBinary = async (program: Program): Promise<string> => {
   const given = env[variableOf(program)];
   if (given !== undefined) {
     if (await isExecutable(given)) return given;
@@ -138,7 +139,7 @@ const ensure = async (program: Program): Promise<string> => {
 /** Programs given by variables, from the cache, or built now (one after the other: each build uses all cores). */
 export const ensurePrograms = async <P extends Program>(names: readonly P[]): Promise<Programs<P>> => {
   const paths: Partial<Record<P, string>> = {};
-  for (const name of names) paths[name] = await ensure(name);
+  for (const name of names) paths[name] = await ensureBinary(name);
   return paths as Programs<P>;
 };
 

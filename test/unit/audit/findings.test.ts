@@ -1,3 +1,4 @@
+import { readFile } from '../../../src/audit/content.js';
 import { describe, expect, it } from 'vitest';
 import { clusterReport } from '../../../src/audit/report.js';
 import { failing, findingsOf, RULES } from '../../../src/audit/rules.js';
@@ -15,6 +16,7 @@ import {
   NOW,
   one,
   pem,
+  publicHalf,
   serving,
   withCertificates,
   type Given,
@@ -244,6 +246,52 @@ describe('an audit', () => {
     expect(found([], objects([], { unread: [{ what: 'x', why: 'forbidden' }] }))).toEqual([
       'info api-not-read',
     ]);
+  });
+
+  it('tells of servers that kube-apiserver would refuse, by the bundle in the object that names them', () => {
+    const serves = { address: '10.0.0.1:443', serverName: '10.0.0.1' };
+    const seen = (bundleText: string, shown: string, serverName = serves.serverName) => {
+      const hook = {
+        ...{ kind: 'ValidatingWebhookConfiguration', namespace: undefined, name: 'v', part: 'w' },
+        ...{ pem: bundleText, serves: { ...serves, serverName } },
+      };
+      const chain = readFile({ kind: 'certificate', text: shown }).certificates;
+      return found([], {
+        objects: { bundles: [hook], pending: [], unread: [] },
+        endpoints: new Map([[`${serves.address} ${serverName}`, { from: 'cp1', chain }]]),
+      });
+    };
+    expect(seen(pem('ca'), pem('leaf'))).toEqual([]);
+    expect(seen(pem('other', 'ca'), pem('leaf'))).toEqual([]);
+    expect(seen(pem('other'), pem('leaf'))).toEqual(['critical api-endpoint-refused']);
+    expect(seen(pem('ca'), pem('leaf'), 'hook.n.svc')).toEqual(['critical api-endpoint-refused']);
+    expect(seen(pem('ca'), pem('over'))).toEqual(['critical api-endpoint-refused']);
+    expect(seen(pem('ca'), '')).toEqual(['info api-endpoint-not-seen']);
+  });
+
+  it('tells of TLS Secrets that end, have ended, or do not fit together', () => {
+    const seen = (text: string, key?: string) =>
+      found([], {
+        objects: {
+          ...{ bundles: [], pending: [], unread: [] },
+          secrets: [
+            {
+              ...{ namespace: 'n', name: 's', pem: text },
+              publicKeyPem: key === undefined ? undefined : publicHalf(certs[key]!.keyFile),
+            },
+          ],
+        },
+      });
+    expect(seen(pem('leaf'), 'leaf')).toEqual([]);
+    expect(seen(pem('deep', 'middle'), 'deep')).toEqual([]);
+    expect(seen(pem('old'), 'old')).toEqual(['warning tls-secret-expired']);
+    expect(seen(pem('leaf', 'old'), 'leaf')).toEqual(['warning tls-secret-expired']);
+    expect(seen(pem('soon'), 'soon')).toEqual(['warning tls-secret-expiring']);
+    expect(seen(pem('day'), 'day')).toEqual([]);
+    expect(seen(pem('leaf'), 'old')).toEqual(['warning tls-secret-broken']);
+    expect(seen(pem('leaf'))).toEqual(['warning tls-secret-broken']);
+    expect(seen('')).toEqual(['warning tls-secret-broken']);
+    expect(seen('nonsense', 'leaf')).toEqual(['warning tls-secret-broken']);
   });
 
   it('has rules with names of their own that say why and what to do', () => {

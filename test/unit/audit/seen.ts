@@ -33,13 +33,23 @@ export const withCertificates = (): void => {
       from: new Date(NOW.getTime() - 9 * DAY),
       to: new Date(NOW.getTime() - DAY),
     });
-    await make('soon', { issuer: ca, to: new Date(NOW.getTime() + 5 * DAY) });
+    await make('over', {
+      ...{ issuer: ca, sans: ['IP:10.0.0.1'] },
+      ...{ from: new Date(NOW.getTime() - 9 * DAY), to: new Date(NOW.getTime() - DAY) },
+    });
+    await make('soon', {
+      ...{ issuer: ca, from: new Date(NOW.getTime() - 85 * DAY), to: new Date(NOW.getTime() + 5 * DAY) },
+    });
+    // Of a life of two days half is left.
+    await make('day', {
+      ...{ issuer: ca, from: new Date(NOW.getTime() - DAY), to: new Date(NOW.getTime() + DAY) },
+    });
     await make('early', { issuer: ca, from: new Date(NOW.getTime() + DAY) });
   }, 60_000);
   afterAll(() => pki.remove());
 };
 
-const publicHalf = (keyFile: string): string =>
+export const publicHalf = (keyFile: string): string =>
   execFileSync('openssl', ['pkey', '-in', keyFile, '-pubout']).toString();
 
 export interface Given {

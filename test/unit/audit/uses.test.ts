@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { COMPONENTS, CONFIG_KEYS, INPUTS, type Component } from '../../../src/audit/consumers.js';
 import {
   configOf,
+  kubeadmAt,
   portsOf,
   settingsOf,
   usesInKubeconfig,
@@ -95,6 +96,22 @@ describe('what a process uses', () => {
       'by default /var/lib/kubelet/pki/kubelet.crt',
       'by default /var/lib/kubelet/pki/kubelet.key',
     ]);
+  });
+
+  it('is what kubeadm lays down for people and for probes, as if read this moment', () => {
+    const process = kubeadmAt(1000);
+    expect(named(process)).toEqual([
+      'by default /etc/kubernetes/admin.conf',
+      'by default /etc/kubernetes/super-admin.conf',
+      'by default /etc/kubernetes/pki/etcd/healthcheck-client.crt',
+      'by default /etc/kubernetes/pki/etcd/healthcheck-client.key',
+    ]);
+    const [, , client] = usesOf(process, settingsOf(process));
+    expect(client).toMatchObject({
+      presents: 'etcd-client',
+      keyAt: '/etc/kubernetes/pki/etcd/healthcheck-client.key',
+    });
+    expect(process.startedAtMs).toBe(1000);
   });
 
   it.each([
