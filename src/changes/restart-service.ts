@@ -1,30 +1,17 @@
 import { CertrollError, EXIT } from '../core/errors.js';
-import type { ServiceFact, ServiceSpec } from '../hosts/host.js';
+import type { RunningService, ServiceFact } from '../hosts/host.js';
+import { serviceKind } from '../hosts/services/index.js';
 import { withRestart } from '../trust/world.js';
 import type { ApplyContext, ChangeKind, RestartService } from './change.js';
-import {
-  afterRestoring,
-  askLoaded,
-  lastGoodFiles,
-  putBack,
-  type LoadedBefore,
-  type RunningService,
-} from './last-good.js';
+import { afterRestoring, askLoaded, lastGoodFiles, putBack, type LoadedBefore } from './last-good.js';
 
-/** Milliseconds that the restart command itself may take; Type=notify units return only once the service is up. */
-const RESTART_TIMEOUT_MS = 300_000;
-
-const restartCommand = (spec: ServiceSpec): readonly string[] =>
-  spec.kind === 'systemd' ? ['systemctl', 'restart', spec.unit] : spec.restart;
-
-const lookAt = async (change: RestartService, context: ApplyContext): Promise<ServiceFact | undefined> => {
+const lookAt = async (change: RestartService, context: ApplyContext): Promise<ServiceFact> => {
   const spec = context.doors.service(change.host, change.service);
   const facts = await context.doors.host(change.host).readFacts({ services: { [change.service]: spec } });
-  return facts.services.get(change.service);
+  const fact = facts.services.get(change.service);
+  if (!fact) throw new Error(`nothing was said of ${change.service} on ${change.host}`);
+  return fact;
 };
-
-const sameProcess = (a: ServiceFact, b: ServiceFact): boolean =>
-  a.running && b.running && a.pid === b.pid && a.startTicks === b.startTicks;
 
 /** `/readyz` of that apiserver, several times in a row, then time for the load balancer to see it too. */
 const waitReady = async (change: RestartService, context: ApplyContext): Promise<void> => {
@@ -56,29 +43,31 @@ const waitReady = async (change: RestartService, context: ApplyContext): Promise
   await context.timers.pause(settleMs, context.signal);
 };
 
-/** The restart command, once the lock has been seen to be held in the very last moment: the own deadline, then etcd's own word. */
-const send = async (change: RestartService, context: ApplyContext): Promise<void> => {
+/** Sends it once the lock has been seen to be held in the very last moment: the own deadline, then etcd's own word. */
+const send = async (
+  change: RestartService,
+  context: ApplyContext,
+  seen: readonly ServiceFact[],
+): Promise<void> => {
   const { lock } = context;
   if (!lock) throw new Error('a restart outside the lock: a defect of the plan');
-  await lock.recheck();
-  lock.assertHeld();
-  context.progress('restart sent', change.host);
-  const command = restartCommand(context.doors.service(change.host, change.service));
-  await context.doors.host(change.host).run(command, { timeoutMs: RESTART_TIMEOUT_MS });
-};
-
-/** Another process than before must run. */
-const checkReplaced = (change: RestartService, before?: ServiceFact, after?: ServiceFact): void => {
-  if (!before || !after?.running || !sameProcess(before, after)) return;
-  throw new CertrollError(
-    `${change.host}: the restart of ${change.service} was sent and the same process (pid ${after.pid}) still runs`,
-    {
-      code: 'restart.same-process',
-      exit: EXIT.unknown,
-      host: change.host,
-      hint: 'Look why the service manager did not restart it, then run again.',
+  const spec = context.doors.service(change.host, change.service);
+  const isApiserver = change.service === 'kube-apiserver';
+  await serviceKind(spec).restart(spec, {
+    host: context.doors.host(change.host),
+    service: change.service,
+    seen,
+    look: async () => lookAt(change, context),
+    beforeSending: async () => {
+      await lock.recheck();
+      lock.assertHeld();
     },
-  );
+    isReady: isApiserver ? async () => (await context.doors.api(change.host).readyz()).ready : undefined,
+    readyTimeoutMs: context.settings.readyTimeoutMs,
+    timers: context.timers,
+    signal: context.signal,
+    progress: (text) => context.progress(text, change.host),
+  });
 };
 
 const notRunning = ({ host, service }: RestartService): CertrollError =>
@@ -92,7 +81,7 @@ const waitRunning = async (change: RestartService, context: ApplyContext): Promi
   const running = await context.timers.poll(
     async () => {
       const service = await lookAt(change, context);
-      return service?.running ? service : undefined;
+      return service.running ? service : undefined;
     },
     { timeoutMs: context.settings.readyTimeoutMs, intervalMs: 1000, signal: context.signal },
   );
@@ -103,10 +92,9 @@ const waitRunning = async (change: RestartService, context: ApplyContext): Promi
 const restart = async (
   change: RestartService,
   context: ApplyContext,
-  before: ServiceFact | undefined,
+  seen: readonly ServiceFact[],
 ): Promise<void> => {
-  await send(change, context);
-  checkReplaced(change, before, await lookAt(change, context));
+  await send(change, context, seen);
   await waitRunning(change, context);
   if (change.service === 'kube-apiserver') await waitReady(change, context);
 };
@@ -137,7 +125,7 @@ const restoreAndStop = async (
   const files = await lastGoodFiles(change.host, before, loaded, context);
   if (files.length === 0) throw failure;
   await putBack(change.host, files, context);
-  const ready = await restart(change, context, undefined).then(
+  const ready = await restart(change, context, []).then(
     () => true,
     () => false,
   );
@@ -156,9 +144,9 @@ export const restartService: ChangeKind<RestartService> = {
     const drain = context.settings.drain(change.host);
     if (drain) await context.doors.host(change.host).run(drain, { signal: context.signal });
     try {
-      await restart(change, context, before);
+      await restart(change, context, [before]);
     } catch (thrown) {
-      if (loaded && before?.running === true && isCertain(thrown, context))
+      if (loaded && before.running && isCertain(thrown, context))
         return restoreAndStop(change, context, before, loaded, thrown);
       throw thrown;
     }
@@ -167,6 +155,6 @@ export const restartService: ChangeKind<RestartService> = {
 
   async verify(change, context) {
     const service = await lookAt(change, context);
-    if (service?.running !== true) throw notRunning(change);
+    if (!service.running) throw notRunning(change);
   },
 };

@@ -1,5 +1,6 @@
 import { commandLine } from './command-line.js';
 import type { FactRequest } from './host.js';
+import { serviceKind, serviceLibrary } from './services/index.js';
 
 /** Every line that counts starts with this word; what a login or sudo prints besides is passed over. */
 export const MARK = '@certroll';
@@ -13,18 +14,18 @@ export const MARK = '@certroll';
  * cannot mix two files. The private half of a key is never read into a variable or printed.
  */
 export const factsScript = (request: FactRequest): string => {
+  const services = Object.entries(request.services ?? {});
+  const library = serviceLibrary(services.map(([, spec]) => spec));
   const calls = [
     ...(request.services === undefined ? [] : [['boot']]),
     ...(request.publicFiles ?? []).map((path) => ['file', 'public', path]),
     ...(request.privateKeys ?? []).map((path) => ['file', 'private', path]),
-    ...Object.entries(request.services ?? {}).map(([key, service]) =>
-      service.kind === 'systemd' ? ['unit', key, service.unit] : ['pid_file', key, service.pidFile],
-    ),
+    ...services.map(([key, spec]) => serviceKind(spec).look(key, spec)),
     ...(request.freeSpaceOf ?? []).map((path) => ['space', path]),
   ];
   const asked = calls.map((words) => `  ${commandLine(words)}`).join('\n');
   // One function, called on one line: sh has read all of it before a command could eat the rest.
-  return `main() {\n${BASICS}\n${LIBRARY}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
+  return `main() {\n${BASICS}\n${LIBRARY}\n${library}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
 };
 
 /**
@@ -91,42 +92,6 @@ const LIBRARY = `
   read_private() {
     meta=$(about) && sum=$(sha256sum </dev/fd/3) || return
     say private "$(word "$1")" $meta "\${sum%% *}" "$(openssl pkey -in /dev/fd/3 -passin pass: -pubout 2>/dev/null | enc)"
-  }
-
-  unit() {
-    if ! shown=$(systemctl show -p LoadState -p MainPID -p ActiveState -p SubState \
-      -p ExecStart -p Environment -p EnvironmentFiles -- "$2" 2>&1); then
-      say unreadable "$(word "$2")" "$(word "$shown")"
-      return
-    fi
-    property() { printf '%s\\n' "$shown" | sed -n "s/^$1=//p"; }
-    process "$1" "$(property MainPID)" "$2 is $(property ActiveState) ($(property SubState), $(property LoadState))"
-    say start_with "$(word "$1")" "$(property ExecStart | tail -n 1 | enc)" "$(property Environment | enc)" \
-      "$(property EnvironmentFiles | sed -n 's/ (ignore_errors=[a-z]*)$//p' | environment_files | enc)"
-  }
-  pid_file() {
-    if [ ! -e "$2" ]; then
-      say stopped "$(word "$1")" "$(word "$2 does not exist")"
-    elif ! pid=$(cat -- "$2" 2>&1); then
-      say unreadable "$(word "$2")" "$(word "$pid")"
-    else
-      process "$1" "$pid" "no process has the pid in $2"
-    fi
-  }
-  process() {
-    case $2 in '' | 0 | *[!0-9]*) say stopped "$(word "$1")" "$(word "$3")"; return ;; esac
-    for try in 1 2 3; do
-      ticks=$(ticks_of "$2")
-      argv=$( (base64 <"/proc/$2/cmdline") 2>/dev/null | tr -d '\\n')
-      uid=$(sed -n 's/^Uid:[[:space:]]*[0-9]*[[:space:]]*\\([0-9]*\\).*/\\1/p' "/proc/$2/status" 2>/dev/null)
-      [ "$ticks" = "$(ticks_of "$2")" ] && break
-    done
-    if [ -z "$ticks" ] || [ -z "$argv" ]; then
-      say stopped "$(word "$1")" "$(word "$3 (no process $2)")"
-      return
-    fi
-    user=$(getent passwd "$uid" | cut -d: -f1)
-    say running "$(word "$1")" "$2" "$ticks" "$(word "\${user:-$uid}")" ".$argv"
   }
 
   space() {

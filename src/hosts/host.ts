@@ -90,16 +90,21 @@ export interface WriteOptions {
   readonly keepPrevious?: boolean;
 }
 
-/** How a service's process is found and restarted. */
-export type ServiceSpec =
-  | { readonly kind: 'systemd'; readonly unit: string }
-  | {
-      readonly kind: 'command';
-      /** Prints nothing; exits 0 once the restart was done. */
-      readonly restart: readonly string[];
-      /** A file on the host that holds the pid. */
-      readonly pidFile: string;
-    };
+/** How a service's process is found and restarted; `services/` has one definition of each kind. */
+export type ServiceSpec = SystemdService | CommandService;
+
+export interface SystemdService {
+  readonly kind: 'systemd';
+  readonly unit: string;
+}
+
+export interface CommandService {
+  readonly kind: 'command';
+  /** Prints nothing; exits 0 once the restart was done. */
+  readonly restart: readonly string[];
+  /** A file on the host that holds the pid. */
+  readonly pidFile: string;
+}
 
 export interface FactRequest {
   /** Public files: contents are returned. Never name a private key here. */
@@ -140,18 +145,23 @@ export type FileFact =
       readonly publicKeyPem?: string;
     };
 
-export type ServiceFact =
-  | { readonly running: false; readonly detail: string }
-  | {
-      readonly running: true;
-      readonly pid: number;
-      /** Clock ticks since boot from /proc/PID/stat: with the pid and boot id it identifies one process. */
-      readonly startTicks: number;
-      /** Milliseconds since the epoch, by the host's clock. */
-      readonly startedAtMs: number;
-      /** The running process's own arguments (/proc/PID/cmdline). */
-      readonly argv: readonly string[];
-      /** The arguments it would be started with now; undefined where the service manager cannot tell. */
-      readonly nextArgv?: readonly string[];
-      readonly user: string;
-    };
+export type ServiceFact = StoppedService | RunningService;
+
+export interface StoppedService {
+  readonly running: false;
+  readonly detail: string;
+}
+
+export interface RunningService {
+  readonly running: true;
+  readonly pid: number;
+  /** Clock ticks since boot from /proc/PID/stat: with the pid and boot id it identifies one process. */
+  readonly startTicks: number;
+  /** Milliseconds since the epoch, by the host's clock. */
+  readonly startedAtMs: number;
+  /** The running process's own arguments (/proc/PID/cmdline). */
+  readonly argv: readonly string[];
+  /** The arguments it would be started with now; undefined where the service manager cannot tell. */
+  readonly nextArgv?: readonly string[];
+  readonly user: string;
+}

@@ -101,7 +101,7 @@ export class RemoteHost implements Host {
     await this.#transport.connect();
     const sentAtMs = Date.now();
     const { stdout } = await this.run(['sh', '-s'], { stdin: factsScript(request), readOnly: true });
-    const facts = parseFacts(this.name, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
+    const facts = parseFacts(this.name, request, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
     this.#clock.offsetMs = facts.clockOffsetMs;
     return facts;
   }

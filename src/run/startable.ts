@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import type { Doors } from '../changes/change.js';
 import { changesOf, type Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
-import type { ServiceFact, ServiceSpec } from '../hosts/host.js';
+import type { RunningService } from '../hosts/host.js';
+import { serviceKind } from '../hosts/services/index.js';
 import { parseStartFiles, type StartFiles } from '../kube/flags.js';
 import type { ServiceName } from '../trust/world.js';
 import { filesToRead, startProblems, type StartProblem } from './start-problems.js';
@@ -98,22 +99,10 @@ const unreachableEtcd = async (
       ];
 };
 
-/** A restart command of the cluster file that is not there would be found out only after the files were changed. */
-const missingCommand = async (host: string, spec: ServiceSpec, doors: Doors): Promise<readonly string[]> => {
-  const [command = ''] = spec.kind === 'command' ? spec.restart : ['systemctl'];
-  const { exitCode } = await doors
-    .host(host)
-    .run(['sh', '-c', 'command -v "$1" >/dev/null', 'certroll', command], {
-      readOnly: true,
-      okCodes: [0, 1, 127],
-    });
-  return exitCode === 0 ? [] : [`its restart command '${command}' does not exist there`];
-};
-
 const problemsOf = async (
   host: string,
   service: ServiceName,
-  fact: ServiceFact & { readonly running: true },
+  fact: RunningService,
   doors: Doors,
 ): Promise<readonly string[]> => {
   const files = parseStartFiles(fact.nextArgv ?? fact.argv);
@@ -143,8 +132,9 @@ export const checkStartable = async (plan: Plan, doors: Doors): Promise<void> =>
       const facts = await doors.host(host).readFacts({ services: specs });
       const texts: string[] = [];
       for (const service of services) {
-        texts.push(...(await missingCommand(host, doors.service(host, service), doors)));
         const fact = facts.services.get(service);
+        const spec = doors.service(host, service);
+        if (fact) texts.push(...(await serviceKind(spec).obstacles(spec, fact, doors.host(host))));
         if (fact?.running === true) texts.push(...(await problemsOf(host, service, fact, doors)));
       }
       return texts.map((text) => ({ host, text }));
