@@ -1,9 +1,7 @@
 import { commandLine } from './command-line.js';
 import type { FactRequest } from './host.js';
+import { BASICS } from './script-basics.js';
 import { serviceKind, serviceLibrary } from './services/index.js';
-
-/** Every line that counts starts with this word; what a login or sudo prints besides is passed over. */
-export const MARK = '@certroll';
 
 /**
  * The POSIX sh script that reads all facts asked for; it goes to `sh -s`. It changes nothing and
@@ -22,48 +20,15 @@ export const factsScript = (request: FactRequest): string => {
     ...(request.privateKeys ?? []).map((path) => ['file', 'private', path]),
     ...services.map(([key, spec]) => serviceKind(spec).look(key, spec)),
     ...(request.freeSpaceOf ?? []).map((path) => ['space', path]),
+    ...(request.sharedFolders ?? []).map(({ pid, inside, outside, files }) => [
+      ...['shared', String(pid), inside, outside],
+      ...files,
+    ]),
   ];
   const asked = calls.map((words) => `  ${commandLine(words)}`).join('\n');
   // One function, called on one line: sh has read all of it before a command could eat the rest.
   return `main() {\n${BASICS}\n${LIBRARY}\n${library}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
 };
-
-/**
- * Shell functions of every script that reads a host: how a line is said, and the host's clocks. Of many hosts, and of one
- * machine that is many in a test, the programs that a script starts are the cost: what the shell can do itself it does.
- */
-export const BASICS = `
-  LC_ALL=C PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
-  export LC_ALL PATH
-  say() { printf '${MARK}'; printf ' %s' "$@"; printf '\\n'; }
-  enc() { printf .; base64 -w 0; }
-  word() {
-    case $1 in
-      *[!A-Za-z0-9_./:@%+,=-]*) printf %s "$1" | enc ;;
-      *) printf '=%s' "$1" ;;
-    esac
-  }
-
-  start() {
-    now=$(date +%s.%N)
-    read -r up _ </proc/uptime
-    read -r name </proc/sys/kernel/hostname || name=$(uname -n)
-    say start "$now" "$up" "$(word "$name")"
-  }
-  boot() {
-    hz=$(getconf CLK_TCK 2>/dev/null) || hz=100
-    say boot "$hz" "$(sed -n 's/^btime //p' /proc/stat)"
-  }
-  finish() { say finish "$(date +%s.%N)"; }
-  # A program's name may hold blanks, brackets and line ends: the fields that count follow the last bracket.
-  ticks_of() {
-    fields=
-    while IFS= read -r each; do fields=$each; done 2>/dev/null <"/proc/$1/stat"
-    set -f
-    set -- \${fields##*) }
-    printf %s "\${20}"
-  }
-  environment_files() { while IFS= read -r each; do cat -- "$each" 2>/dev/null; echo; done; }`;
 
 const LIBRARY = `
   file() {
@@ -102,4 +67,15 @@ const LIBRARY = `
     else
       say unreadable "$(word "$1")" "$(word "$free")"
     fi
+  }
+  # One that is no folder here is mounted as a file: of that the process keeps what it was when its container was made.
+  shared() {
+    [ -d "$3" ] || return
+    [ "/proc/$1/root$2" -ef "$3" ] || say other_folder "$(word "$3")"
+    base=$(readlink -f -- "$3")
+    shift 3
+    for each; do
+      to=$(readlink -f -- "$each") || continue
+      case $to in "$base"/*) ;; *) say leads_out "$(word "$each")" "$(word "$to")" ;; esac
+    done
   }`;

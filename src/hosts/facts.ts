@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FactRequest, FileFact, HostFacts } from './host.js';
+import type { FactRequest, FileFact, HostFacts, NotShared } from './host.js';
 import { decode, decodeBytes, readSaid, toMs, type RoundTrip } from './said.js';
 import { serviceKind } from './services/index.js';
 import type { SaidOfService } from './services/kind.js';
@@ -8,7 +8,7 @@ import { noFile, unreadable } from './unreadable.js';
 export { factsScript } from './facts-script.js';
 
 /** Lines about a service, which its kind reads. */
-const SERVICE_LINES: ReadonlySet<string> = new Set(['stopped', 'running', 'start_with']);
+const SERVICE_LINES: ReadonlySet<string> = new Set(['stopped', 'running', 'start_with', 'pod', 'manifest']);
 
 /**
  * Reads the output of `factsScript`. Throws `host.read` when a file or service could not be read
@@ -24,6 +24,7 @@ export const parseFacts = (
   const files = new Map<string, FileFact>();
   const said = new Map<string, SaidOfService[]>();
   const freeBytes = new Map<string, number>();
+  const notShared: NotShared[] = [];
   for (const [kind, name, ...words] of lines) {
     const key = decode(name);
     if (kind === 'unreadable') throw unreadable(host, key, decode(words[0]));
@@ -31,12 +32,14 @@ export const parseFacts = (
     if (kind === 'absent') files.set(key, { exists: false, path: key });
     if (kind === 'public' || kind === 'private') files.set(key, fileFact(kind, key, words));
     if (SERVICE_LINES.has(kind ?? '')) said.set(key, [...(said.get(key) ?? []), { kind: kind ?? '', words }]);
+    if (kind === 'other_folder') notShared.push({ path: key, leadsTo: undefined });
+    if (kind === 'leads_out') notShared.push({ path: key, leadsTo: decode(words[0]) });
     if (kind === 'space') freeBytes.set(key, Number(words[0]) * Number(words[1]));
   }
   const services = Object.entries(request.services ?? {}).map(
     ([key, spec]) => [key, serviceKind(spec).read(said.get(key) ?? [], clocks, spec)] as const,
   );
-  return { clockOffsetMs, hostname, files, services: new Map(services), freeBytes };
+  return { clockOffsetMs, hostname, files, services: new Map(services), freeBytes, notShared };
 };
 
 const fileFact = (kind: 'public' | 'private', path: string, words: readonly string[]): FileFact => {

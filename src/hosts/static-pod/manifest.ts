@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import { parseAllDocuments, type Document } from 'yaml';
 import { z } from 'zod';
 import { messageOf } from '../../core/errors.js';
+import type { Mount } from '../host.js';
 import { asWritten, couldBe, expand, type Expanded } from './expand.js';
-import type { Mount } from './volumes.js';
 
 /** Where certroll notes on a pod when it had it restarted: kubelet takes a pod whose manifest says something else for another. */
 export const RESTARTED_AT = 'certroll.dev/restarted-at';

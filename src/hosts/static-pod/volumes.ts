@@ -1,14 +1,5 @@
 import { posix } from 'node:path';
-
-/** One volume mount of a container. */
-export interface Mount {
-  /** Where the container has it: absolute, without a slash at its end. */
-  readonly inside: string;
-  /** Where it lies on the host; undefined for a volume that is not of the host, such as an emptyDir. */
-  readonly outside: string | undefined;
-  /** The manifest says that it is one file. Of one that says nothing only the host knows. */
-  readonly isFile: boolean;
-}
+import type { Mount } from '../host.js';
 
 const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
@@ -26,9 +17,15 @@ export const hostPath = (mounts: readonly Mount[], path: string): string | undef
     : posix.join(mount.outside, inside.slice(mount.inside.length));
 };
 
-/** The mount by which a path of the host is seen in the container, if it is. */
+/** The mount by which a path of the host is seen in the container, if it is: the innermost one. */
 export const mountOfHostPath = (mounts: readonly Mount[], path: string): Mount | undefined =>
-  mounts.find(({ outside }) => outside !== undefined && isWithin(path, outside));
+  mounts
+    .filter(({ outside }) => outside !== undefined && isWithin(path, outside))
+    .sort((a, b) => (b.outside?.length ?? 0) - (a.outside?.length ?? 0))[0];
+
+/** Whether a path leads to the same place in the container and on the host. */
+export const isSeenAlike = (mounts: readonly Mount[], path: string): boolean =>
+  hostPath(mounts, path) === path;
 
 export interface HostArguments {
   /** The arguments with every absolute path that is mounted from the host as the host has it. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { Mount } from '../../../../src/hosts/host.js';
 import {
   hostArguments,
   hostPath,
   mountOfHostPath,
-  type Mount,
 } from '../../../../src/hosts/static-pod/volumes.js';
 
 const mount = (inside: string, outside: string | undefined, isFile = false): Mount => ({
