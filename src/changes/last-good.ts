@@ -1,5 +1,5 @@
 import { CertrollError } from '../core/errors.js';
-import type { FileFact, ServiceFact } from '../hosts/host.js';
+import type { FileFact, RunningService } from '../hosts/host.js';
 import { parseApiserverFlags } from '../kube/flags.js';
 import type { ApplyContext } from './change.js';
 import { PREVIOUS, STAGED } from './file-names.js';
@@ -10,9 +10,6 @@ export interface LastGood {
   readonly path: string;
   readonly aside?: string;
 }
-
-/** A running process, as it was before its restart. */
-export type RunningService = ServiceFact & { readonly running: true };
 
 /** What an apiserver had loaded before its restart, as it told itself. */
 export interface LoadedBefore {

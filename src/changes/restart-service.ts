@@ -1,30 +1,24 @@
 import { CertrollError, EXIT } from '../core/errors.js';
-import type { ServiceFact, ServiceSpec } from '../hosts/host.js';
+import type { RunningService, ServiceFact } from '../hosts/host.js';
+import { serviceKind } from '../hosts/services/index.js';
 import { withRestart } from '../trust/world.js';
 import type { ApplyContext, ChangeKind, RestartService } from './change.js';
-import {
-  afterRestoring,
-  askLoaded,
-  lastGoodFiles,
-  putBack,
-  type LoadedBefore,
-  type RunningService,
-} from './last-good.js';
+import { afterRestoring, askLoaded, lastGoodFiles, putBack, type LoadedBefore } from './last-good.js';
 
-/** Milliseconds that the restart command itself may take; Type=notify units return only once the service is up. */
-const RESTART_TIMEOUT_MS = 300_000;
+/** A service that is restarted, and what has been seen of it since before. */
+interface Watched {
+  readonly change: RestartService;
+  readonly seen: ServiceFact[];
+}
 
-const restartCommand = (spec: ServiceSpec): readonly string[] =>
-  spec.kind === 'systemd' ? ['systemctl', 'restart', spec.unit] : spec.restart;
-
-const lookAt = async (change: RestartService, context: ApplyContext): Promise<ServiceFact | undefined> => {
+const lookAt = async ({ change, seen }: Watched, context: ApplyContext): Promise<ServiceFact> => {
   const spec = context.doors.service(change.host, change.service);
   const facts = await context.doors.host(change.host).readFacts({ services: { [change.service]: spec } });
-  return facts.services.get(change.service);
+  const fact = facts.services.get(change.service);
+  if (!fact) throw new Error(`nothing was said of ${change.service} on ${change.host}`);
+  seen.push(fact);
+  return fact;
 };
-
-const sameProcess = (a: ServiceFact, b: ServiceFact): boolean =>
-  a.running && b.running && a.pid === b.pid && a.startTicks === b.startTicks;
 
 /** `/readyz` of that apiserver, several times in a row, then time for the load balancer to see it too. */
 const waitReady = async (change: RestartService, context: ApplyContext): Promise<void> => {
@@ -56,29 +50,28 @@ const waitReady = async (change: RestartService, context: ApplyContext): Promise
   await context.timers.pause(settleMs, context.signal);
 };
 
-/** The restart command, once the lock has been seen to be held in the very last moment: the own deadline, then etcd's own word. */
-const send = async (change: RestartService, context: ApplyContext): Promise<void> => {
+/** Sends it once the lock has been seen to be held in the very last moment: the own deadline, then etcd's own word. */
+const send = async (watched: Watched, context: ApplyContext): Promise<void> => {
   const { lock } = context;
+  const { change } = watched;
   if (!lock) throw new Error('a restart outside the lock: a defect of the plan');
-  await lock.recheck();
-  lock.assertHeld();
-  context.progress('restart sent', change.host);
-  const command = restartCommand(context.doors.service(change.host, change.service));
-  await context.doors.host(change.host).run(command, { timeoutMs: RESTART_TIMEOUT_MS });
-};
-
-/** Another process than before must run. */
-const checkReplaced = (change: RestartService, before?: ServiceFact, after?: ServiceFact): void => {
-  if (!before || !after?.running || !sameProcess(before, after)) return;
-  throw new CertrollError(
-    `${change.host}: the restart of ${change.service} was sent and the same process (pid ${after.pid}) still runs`,
-    {
-      code: 'restart.same-process',
-      exit: EXIT.unknown,
-      host: change.host,
-      hint: 'Look why the service manager did not restart it, then run again.',
+  const spec = context.doors.service(change.host, change.service);
+  const isApiserver = change.service === 'kube-apiserver';
+  await serviceKind(spec).restart(spec, {
+    host: context.doors.host(change.host),
+    service: change.service,
+    seen: [...watched.seen],
+    look: async () => lookAt(watched, context),
+    beforeSending: async () => {
+      await lock.recheck();
+      lock.assertHeld();
     },
-  );
+    isReady: isApiserver ? async () => (await context.doors.api(change.host).readyz()).ready : undefined,
+    readyTimeoutMs: context.settings.readyTimeoutMs,
+    timers: context.timers,
+    signal: context.signal,
+    progress: (text) => context.progress(text, change.host),
+  });
 };
 
 const notRunning = ({ host, service }: RestartService): CertrollError =>
@@ -88,27 +81,22 @@ const notRunning = ({ host, service }: RestartService): CertrollError =>
     hint: `The other hosts were left alone. Look at its log on ${host}.`,
   });
 
-const waitRunning = async (change: RestartService, context: ApplyContext): Promise<void> => {
+const waitRunning = async (watched: Watched, context: ApplyContext): Promise<void> => {
   const running = await context.timers.poll(
     async () => {
-      const service = await lookAt(change, context);
-      return service?.running ? service : undefined;
+      const service = await lookAt(watched, context);
+      return service.running ? service : undefined;
     },
     { timeoutMs: context.settings.readyTimeoutMs, intervalMs: 1000, signal: context.signal },
   );
-  if (!running) throw notRunning(change);
+  if (!running) throw notRunning(watched.change);
 };
 
 /** Restarts and waits until the service is well again. */
-const restart = async (
-  change: RestartService,
-  context: ApplyContext,
-  before: ServiceFact | undefined,
-): Promise<void> => {
-  await send(change, context);
-  checkReplaced(change, before, await lookAt(change, context));
-  await waitRunning(change, context);
-  if (change.service === 'kube-apiserver') await waitReady(change, context);
+const restart = async (watched: Watched, context: ApplyContext): Promise<void> => {
+  await send(watched, context);
+  await waitRunning(watched, context);
+  if (watched.change.service === 'kube-apiserver') await waitReady(watched.change, context);
 };
 
 const undrain = async (change: RestartService, context: ApplyContext): Promise<void> => {
@@ -128,16 +116,17 @@ const isCertain = (thrown: unknown, context: ApplyContext): thrown is CertrollEr
  * throws: the run stops, whatever comes of it.
  */
 const restoreAndStop = async (
-  change: RestartService,
+  watched: Watched,
   context: ApplyContext,
   before: RunningService,
   loaded: LoadedBefore,
   failure: CertrollError,
 ): Promise<never> => {
+  const { change } = watched;
   const files = await lastGoodFiles(change.host, before, loaded, context);
   if (files.length === 0) throw failure;
   await putBack(change.host, files, context);
-  const ready = await restart(change, context, undefined).then(
+  const ready = await restart(watched, context).then(
     () => true,
     () => false,
   );
@@ -151,22 +140,23 @@ export const restartService: ChangeKind<RestartService> = {
   model: (change, world) => withRestart(world, change.host, change.service),
 
   async apply(change, context) {
-    const before = await lookAt(change, context);
+    const watched: Watched = { change, seen: [] };
+    const before = await lookAt(watched, context);
     const loaded = change.service === 'kube-apiserver' ? await askLoaded(change.host, context) : undefined;
     const drain = context.settings.drain(change.host);
     if (drain) await context.doors.host(change.host).run(drain, { signal: context.signal });
     try {
-      await restart(change, context, before);
+      await restart(watched, context);
     } catch (thrown) {
-      if (loaded && before?.running === true && isCertain(thrown, context))
-        return restoreAndStop(change, context, before, loaded, thrown);
+      if (loaded && before.running && isCertain(thrown, context))
+        return restoreAndStop(watched, context, before, loaded, thrown);
       throw thrown;
     }
     await undrain(change, context);
   },
 
   async verify(change, context) {
-    const service = await lookAt(change, context);
-    if (service?.running !== true) throw notRunning(change);
+    const service = await lookAt({ change, seen: [] }, context);
+    if (!service.running) throw notRunning(change);
   },
 };

@@ -42,6 +42,17 @@ const service = z.union([
         .describe("Where the service notes its pid; {host} is the host's name."),
     }),
   }),
+  z.strictObject({
+    staticPod: z
+      .string()
+      .regex(
+        /^(\/[^/\r\n\0]+)*\/[^./\r\n\0][^/\r\n\0]*$/,
+        'the absolute path of a manifest, such as /etc/kubernetes/manifests/kube-apiserver.yaml; kubelet passes over names that begin with a dot',
+      )
+      .describe(
+        'Manifest of the static pod on the host, in the folder that kubelet watches, such as /etc/kubernetes/manifests/kube-apiserver.yaml',
+      ),
+  }),
 ]);
 
 const algorithm = z.enum(['rsa-2048', 'rsa-3072', 'rsa-4096', 'ecdsa-p256', 'ecdsa-p384']);

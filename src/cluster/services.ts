@@ -20,6 +20,7 @@ export const serviceSpec = (
   const service = cluster.services[KEYS[name]];
   if (service === false) return undefined;
   if ('systemd' in service) return { kind: 'systemd', unit: service.systemd };
+  if ('staticPod' in service) return { kind: 'static-pod', manifest: service.staticPod, program: name };
   const { restart, pidFile } = service.command;
   return {
     kind: 'command',
@@ -29,10 +30,10 @@ export const serviceSpec = (
 };
 
 /** Placeholders that nothing would be put into. */
-export const problemsWithServices = (document: YamlDocument<Partial<ClusterFile>>): readonly Problem[] =>
+const unknownPlaceholders = (document: YamlDocument<Partial<ClusterFile>>): readonly Problem[] =>
   Object.values(KEYS).flatMap((key) => {
     const service = document.value.services?.[key];
-    if (!service || 'systemd' in service) return [];
+    if (!service || !('command' in service)) return [];
     const { restart, pidFile } = service.command;
     const path: YamlPath = ['services', key, 'command'];
     const words = [
@@ -48,3 +49,23 @@ export const problemsWithServices = (document: YamlDocument<Partial<ClusterFile>
         })),
     );
   });
+
+/** One manifest for both: the file of one was written twice. */
+const oneManifest = (document: YamlDocument<Partial<ClusterFile>>): readonly Problem[] => {
+  const { apiserver, controllerManager } = document.value.services ?? {};
+  if (!apiserver || !controllerManager || !('staticPod' in apiserver) || !('staticPod' in controllerManager))
+    return [];
+  if (apiserver.staticPod !== controllerManager.staticPod) return [];
+  return [
+    {
+      position: document.positionOf(['services', 'controllerManager', 'staticPod']),
+      message: `services.controllerManager.staticPod: ${apiserver.staticPod} is the manifest of kube-apiserver`,
+    },
+  ];
+};
+
+/** Everything about the services that the schema cannot say. */
+export const problemsWithServices = (document: YamlDocument<Partial<ClusterFile>>): readonly Problem[] => [
+  ...unknownPlaceholders(document),
+  ...oneManifest(document),
+];

@@ -1,8 +1,7 @@
 import { commandLine } from './command-line.js';
 import type { FactRequest } from './host.js';
-
-/** Every line that counts starts with this word; what a login or sudo prints besides is passed over. */
-export const MARK = '@certroll';
+import { BASICS } from './script-basics.js';
+import { serviceKind, serviceLibrary } from './services/index.js';
 
 /**
  * The POSIX sh script that reads all facts asked for; it goes to `sh -s`. It changes nothing and
@@ -13,56 +12,23 @@ export const MARK = '@certroll';
  * cannot mix two files. The private half of a key is never read into a variable or printed.
  */
 export const factsScript = (request: FactRequest): string => {
+  const services = Object.entries(request.services ?? {});
+  const library = serviceLibrary(services.map(([, spec]) => spec));
   const calls = [
     ...(request.services === undefined ? [] : [['boot']]),
     ...(request.publicFiles ?? []).map((path) => ['file', 'public', path]),
     ...(request.privateKeys ?? []).map((path) => ['file', 'private', path]),
-    ...Object.entries(request.services ?? {}).map(([key, service]) =>
-      service.kind === 'systemd' ? ['unit', key, service.unit] : ['pid_file', key, service.pidFile],
-    ),
+    ...services.map(([key, spec]) => serviceKind(spec).look(key, spec)),
     ...(request.freeSpaceOf ?? []).map((path) => ['space', path]),
+    ...(request.sharedFolders ?? []).map(({ pid, inside, outside, files }) => [
+      ...['shared', String(pid), inside, outside],
+      ...files,
+    ]),
   ];
   const asked = calls.map((words) => `  ${commandLine(words)}`).join('\n');
   // One function, called on one line: sh has read all of it before a command could eat the rest.
-  return `main() {\n${BASICS}\n${LIBRARY}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
+  return `main() {\n${BASICS}\n${LIBRARY}\n${library}\n  start\n${asked}\n  finish\n}\nmain </dev/null; exit\n`;
 };
-
-/**
- * Shell functions of every script that reads a host: how a line is said, and the host's clocks. Of many hosts, and of one
- * machine that is many in a test, the programs that a script starts are the cost: what the shell can do itself it does.
- */
-export const BASICS = `
-  LC_ALL=C PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
-  export LC_ALL PATH
-  say() { printf '${MARK}'; printf ' %s' "$@"; printf '\\n'; }
-  enc() { printf .; base64 -w 0; }
-  word() {
-    case $1 in
-      *[!A-Za-z0-9_./:@%+,=-]*) printf %s "$1" | enc ;;
-      *) printf '=%s' "$1" ;;
-    esac
-  }
-
-  start() {
-    now=$(date +%s.%N)
-    read -r up _ </proc/uptime
-    read -r name </proc/sys/kernel/hostname || name=$(uname -n)
-    say start "$now" "$up" "$(word "$name")"
-  }
-  boot() {
-    hz=$(getconf CLK_TCK 2>/dev/null) || hz=100
-    say boot "$hz" "$(sed -n 's/^btime //p' /proc/stat)"
-  }
-  finish() { say finish "$(date +%s.%N)"; }
-  # A program's name may hold blanks, brackets and line ends: the fields that count follow the last bracket.
-  ticks_of() {
-    fields=
-    while IFS= read -r each; do fields=$each; done 2>/dev/null <"/proc/$1/stat"
-    set -f
-    set -- \${fields##*) }
-    printf %s "\${20}"
-  }
-  environment_files() { while IFS= read -r each; do cat -- "$each" 2>/dev/null; echo; done; }`;
 
 const LIBRARY = `
   file() {
@@ -93,42 +59,6 @@ const LIBRARY = `
     say private "$(word "$1")" $meta "\${sum%% *}" "$(openssl pkey -in /dev/fd/3 -passin pass: -pubout 2>/dev/null | enc)"
   }
 
-  unit() {
-    if ! shown=$(systemctl show -p LoadState -p MainPID -p ActiveState -p SubState \
-      -p ExecStart -p Environment -p EnvironmentFiles -- "$2" 2>&1); then
-      say unreadable "$(word "$2")" "$(word "$shown")"
-      return
-    fi
-    property() { printf '%s\\n' "$shown" | sed -n "s/^$1=//p"; }
-    process "$1" "$(property MainPID)" "$2 is $(property ActiveState) ($(property SubState), $(property LoadState))"
-    say start_with "$(word "$1")" "$(property ExecStart | tail -n 1 | enc)" "$(property Environment | enc)" \
-      "$(property EnvironmentFiles | sed -n 's/ (ignore_errors=[a-z]*)$//p' | environment_files | enc)"
-  }
-  pid_file() {
-    if [ ! -e "$2" ]; then
-      say stopped "$(word "$1")" "$(word "$2 does not exist")"
-    elif ! pid=$(cat -- "$2" 2>&1); then
-      say unreadable "$(word "$2")" "$(word "$pid")"
-    else
-      process "$1" "$pid" "no process has the pid in $2"
-    fi
-  }
-  process() {
-    case $2 in '' | 0 | *[!0-9]*) say stopped "$(word "$1")" "$(word "$3")"; return ;; esac
-    for try in 1 2 3; do
-      ticks=$(ticks_of "$2")
-      argv=$( (base64 <"/proc/$2/cmdline") 2>/dev/null | tr -d '\\n')
-      uid=$(sed -n 's/^Uid:[[:space:]]*[0-9]*[[:space:]]*\\([0-9]*\\).*/\\1/p' "/proc/$2/status" 2>/dev/null)
-      [ "$ticks" = "$(ticks_of "$2")" ] && break
-    done
-    if [ -z "$ticks" ] || [ -z "$argv" ]; then
-      say stopped "$(word "$1")" "$(word "$3 (no process $2)")"
-      return
-    fi
-    user=$(getent passwd "$uid" | cut -d: -f1)
-    say running "$(word "$1")" "$2" "$ticks" "$(word "\${user:-$uid}")" ".$argv"
-  }
-
   space() {
     dir=$1
     while [ ! -e "$dir" ]; do dir=\${dir%/*}; dir=\${dir:-/}; done
@@ -137,4 +67,15 @@ const LIBRARY = `
     else
       say unreadable "$(word "$1")" "$(word "$free")"
     fi
+  }
+  # One that is no folder here is mounted as a file: of that the process keeps what it was when its container was made.
+  shared() {
+    [ -d "$3" ] || return
+    [ "/proc/$1/root$2" -ef "$3" ] || say other_folder "$(word "$3")"
+    base=$(readlink -f -- "$3")
+    shift 3
+    for each; do
+      to=$(readlink -f -- "$each") || continue
+      case $to in "$base"/*) ;; *) say leads_out "$(word "$each")" "$(word "$to")" ;; esac
+    done
   }`;

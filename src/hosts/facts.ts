@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { FileFact, HostFacts, ServiceFact } from './host.js';
-import { decode, decodeBytes, readSaid, startTime, toMs, type Clocks, type RoundTrip } from './said.js';
-import { startCommand } from './systemd-command.js';
+import type { FactRequest, FileFact, HostFacts, NotShared } from './host.js';
+import { decode, decodeBytes, readSaid, toMs, type RoundTrip } from './said.js';
+import { serviceKind } from './services/index.js';
+import type { SaidOfService } from './services/kind.js';
 import { noFile, unreadable } from './unreadable.js';
 
 export { factsScript } from './facts-script.js';
+
+/** Lines about a service, which its kind reads. */
+const SERVICE_LINES: ReadonlySet<string> = new Set(['stopped', 'running', 'start_with', 'pod', 'manifest']);
 
 /**
  * Reads the output of `factsScript`. Throws `host.read` when a file or service could not be read
@@ -12,30 +16,30 @@ export { factsScript } from './facts-script.js';
  */
 export const parseFacts = (
   host: string,
+  request: FactRequest,
   output: string,
   { sentAtMs, receivedAtMs }: RoundTrip,
 ): HostFacts => {
   const { lines, clocks, hostname, clockOffsetMs } = readSaid(host, output, { sentAtMs, receivedAtMs });
   const files = new Map<string, FileFact>();
-  const services = new Map<string, ServiceFact>();
+  const said = new Map<string, SaidOfService[]>();
   const freeBytes = new Map<string, number>();
+  const notShared: NotShared[] = [];
   for (const [kind, name, ...words] of lines) {
     const key = decode(name);
     if (kind === 'unreadable') throw unreadable(host, key, decode(words[0]));
     if (kind === 'no_file') throw noFile(host, key, decode(words[0]));
     if (kind === 'absent') files.set(key, { exists: false, path: key });
     if (kind === 'public' || kind === 'private') files.set(key, fileFact(kind, key, words));
-    if (kind === 'stopped') services.set(key, { running: false, detail: decode(words[0]) });
-    if (kind === 'running') services.set(key, serviceFact(words, clocks));
-    if (kind === 'start_with') {
-      const [execStart = '', environment = '', environmentFiles = ''] = words.map(decode);
-      const found = services.get(key);
-      const nextArgv = startCommand({ execStart, environment, environmentFiles });
-      if (found?.running === true && nextArgv) services.set(key, { ...found, nextArgv });
-    }
+    if (SERVICE_LINES.has(kind ?? '')) said.set(key, [...(said.get(key) ?? []), { kind: kind ?? '', words }]);
+    if (kind === 'other_folder') notShared.push({ path: key, leadsTo: undefined });
+    if (kind === 'leads_out') notShared.push({ path: key, leadsTo: decode(words[0]) });
     if (kind === 'space') freeBytes.set(key, Number(words[0]) * Number(words[1]));
   }
-  return { clockOffsetMs, hostname, files, services, freeBytes };
+  const services = Object.entries(request.services ?? {}).map(
+    ([key, spec]) => [key, serviceKind(spec).read(said.get(key) ?? [], clocks, spec)] as const,
+  );
+  return { clockOffsetMs, hostname, files, services: new Map(services), freeBytes, notShared };
 };
 
 const fileFact = (kind: 'public' | 'private', path: string, words: readonly string[]): FileFact => {
@@ -57,13 +61,3 @@ const fileFact = (kind: 'public' | 'private', path: string, words: readonly stri
   const publicKeyPem = decode(rest[1]);
   return { ...common, sha256: rest[0] ?? '', ...(publicKeyPem === '' ? {} : { publicKeyPem }) };
 };
-
-const serviceFact = ([pid, ticks, user, argv]: readonly string[], clocks: Clocks): ServiceFact => ({
-  running: true,
-  pid: Number(pid),
-  startTicks: Number(ticks),
-  startedAtMs: startTime(Number(ticks), clocks),
-  // Each argument ends with NUL; an empty last argument is one too.
-  argv: decode(argv).replace(/\0$/, '').split('\0'),
-  user: decode(user),
-});

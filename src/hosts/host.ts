@@ -83,6 +83,8 @@ export interface RunResult {
 }
 
 export interface WriteOptions {
+  /** SHA-256 of what must be there right before the rename; else nothing is written, and `host.changed` is thrown. */
+  readonly ifSha256?: string;
   /** Owner, group and mode when the file is new: copied from this file. */
   readonly like?: string;
   /** Octal mode when the file is new and there is no `like`, e.g. 0o644. */
@@ -90,16 +92,30 @@ export interface WriteOptions {
   readonly keepPrevious?: boolean;
 }
 
-/** How a service's process is found and restarted. */
-export type ServiceSpec =
-  | { readonly kind: 'systemd'; readonly unit: string }
-  | {
-      readonly kind: 'command';
-      /** Prints nothing; exits 0 once the restart was done. */
-      readonly restart: readonly string[];
-      /** A file on the host that holds the pid. */
-      readonly pidFile: string;
-    };
+/** How a service's process is found and restarted; `services/` has one definition of each kind. */
+export type ServiceSpec = SystemdService | CommandService | StaticPodService;
+
+export interface SystemdService {
+  readonly kind: 'systemd';
+  readonly unit: string;
+}
+
+export interface CommandService {
+  readonly kind: 'command';
+  /** Prints nothing; exits 0 once the restart was done. */
+  readonly restart: readonly string[];
+  /** A file on the host that holds the pid. */
+  readonly pidFile: string;
+}
+
+/** A pod that kubelet makes from a file on its host. */
+export interface StaticPodService {
+  readonly kind: 'static-pod';
+  /** Path of the manifest, in a folder that kubelet watches. */
+  readonly manifest: string;
+  /** Base name of the program, such as kube-apiserver. */
+  readonly program: string;
+}
 
 export interface FactRequest {
   /** Public files: contents are returned. Never name a private key here. */
@@ -109,6 +125,18 @@ export interface FactRequest {
   readonly services?: Readonly<Record<string, ServiceSpec>>;
   /** Folders whose free space is asked. */
   readonly freeSpaceOf?: readonly string[];
+  /** Whether a process with a root of its own sees in that folder what the host does, and these files of it. */
+  readonly sharedFolders?: readonly SharedFolder[];
+}
+
+export interface SharedFolder {
+  readonly pid: number;
+  /** Where the process has it. */
+  readonly inside: string;
+  /** Where the host has it. */
+  readonly outside: string;
+  /** Paths of the host below it. */
+  readonly files: readonly string[];
 }
 
 export interface HostFacts {
@@ -119,6 +147,15 @@ export interface HostFacts {
   readonly services: ReadonlyMap<string, ServiceFact>;
   /** Folder → bytes free. */
   readonly freeBytes: ReadonlyMap<string, number>;
+  /** Of the shared folders asked for: what a process does not see as the host does, and why, for people. */
+  readonly notShared: readonly NotShared[];
+}
+
+export interface NotShared {
+  /** The folder, or the file, by its path on the host. */
+  readonly path: string;
+  /** Where a file's link leads to, out of the folder; undefined where the folder itself is another one. */
+  readonly leadsTo: string | undefined;
 }
 
 export type FileFact =
@@ -140,18 +177,65 @@ export type FileFact =
       readonly publicKeyPem?: string;
     };
 
-export type ServiceFact =
-  | { readonly running: false; readonly detail: string }
-  | {
-      readonly running: true;
-      readonly pid: number;
-      /** Clock ticks since boot from /proc/PID/stat: with the pid and boot id it identifies one process. */
-      readonly startTicks: number;
-      /** Milliseconds since the epoch, by the host's clock. */
-      readonly startedAtMs: number;
-      /** The running process's own arguments (/proc/PID/cmdline). */
-      readonly argv: readonly string[];
-      /** The arguments it would be started with now; undefined where the service manager cannot tell. */
-      readonly nextArgv?: readonly string[];
-      readonly user: string;
-    };
+export type ServiceFact = StoppedService | RunningService;
+
+export interface StoppedService {
+  readonly running: false;
+  readonly detail: string;
+  /** Several processes could be it, as while one takes the place of another: nothing can be said of it now. */
+  readonly isUnclear?: true;
+  readonly manifest?: ManifestFact;
+}
+
+export interface RunningService {
+  readonly running: true;
+  readonly pid: number;
+  /** Clock ticks since boot from /proc/PID/stat: with the pid and boot id it identifies one process. */
+  readonly startTicks: number;
+  /** Milliseconds since the epoch, by the host's clock. */
+  readonly startedAtMs: number;
+  /** The running process's own arguments (/proc/PID/cmdline). */
+  readonly argv: readonly string[];
+  /** The arguments it would be started with now; undefined where the service manager cannot tell. */
+  readonly nextArgv?: readonly string[];
+  readonly user: string;
+  /** Of a process in a pod. The paths in its arguments are those of the host. */
+  readonly pod?: PodFact;
+  readonly manifest?: ManifestFact;
+}
+
+/** What a container is of, and what its process may read. */
+export interface PodFact {
+  /** kubelet's id for the pod; of a static pod another one for each content of its manifest. */
+  readonly uid: string;
+  readonly containerId: string;
+  /** The process's rights, as the host counts users and groups. */
+  readonly userId: number;
+  readonly groupId: number;
+  readonly groups: readonly number[];
+  /** Absolute paths among the arguments that are not mounted from the host; its namesakes on the host are other files. */
+  readonly foreign: readonly string[];
+}
+
+/** The manifest of a static pod, as it lies on the host. */
+export interface ManifestFact {
+  readonly path: string;
+  /** Undefined where there is none that could be read. */
+  readonly text?: string;
+  readonly sha256?: string;
+  /** Why nothing can be known from it, for people. */
+  readonly problem?: string;
+  /** What kubelet reads of it, certroll's own note left out: equal for manifests that make the same pod. */
+  readonly content?: string;
+  readonly mounts: readonly Mount[];
+}
+
+/** One volume mount of a container. */
+export interface Mount {
+  /** Where the container has it: absolute, without a slash at its end. */
+  readonly inside: string;
+  /** Where it lies on the host; undefined for a volume that is not of the host, such as an emptyDir. */
+  readonly outside: string | undefined;
+  /** The manifest says that it is one file. Of one that says nothing only the host knows. */
+  readonly isFile: boolean;
+}

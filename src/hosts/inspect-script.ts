@@ -1,5 +1,5 @@
 import { commandLine } from './command-line.js';
-import { BASICS } from './facts-script.js';
+import { BASICS } from './script-basics.js';
 import type { InspectRequest } from './inspect.js';
 import { REDACT, SKELETON } from './redact.js';
 

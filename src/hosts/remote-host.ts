@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { Secret } from '../core/secret.js';
 import { factsScript, parseFacts } from './facts.js';
-import { fence, fencedOff, isFencedOff, type Fence } from './fence.js';
+import { changedMeanwhile, fence, fencedOff, isFencedOff, type Fence } from './fence.js';
 import type {
   FactRequest,
   Host,
@@ -17,7 +17,7 @@ import { unreachable } from './ssh-errors.js';
 import { bytesOf } from './stdin.js';
 import { sudoFailure, underSudo } from './sudo.js';
 import type { Transport } from './transport.js';
-import { INSTALL_SCRIPT, REMOVE_SCRIPT, RESTORE_SCRIPT, WRITE_SCRIPT } from './write.js';
+import { INSTALL_SCRIPT, REMOVE_SCRIPT, RESTORE_SCRIPT, WRITE_SCRIPT, WRITE_STATUS } from './write.js';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** What the scripts keep a replaced file as. */
@@ -101,7 +101,7 @@ export class RemoteHost implements Host {
     await this.#transport.connect();
     const sentAtMs = Date.now();
     const { stdout } = await this.run(['sh', '-s'], { stdin: factsScript(request), readOnly: true });
-    const facts = parseFacts(this.name, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
+    const facts = parseFacts(this.name, request, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
     this.#clock.offsetMs = facts.clockOffsetMs;
     return facts;
   }
@@ -117,6 +117,7 @@ export class RemoteHost implements Host {
         options.like ?? '',
         mode.toString(8),
         options.keepPrevious ? 'yes' : '',
+        options.ifSha256 ?? '',
       ],
       stdin: content,
     });
@@ -208,6 +209,8 @@ export class RemoteHost implements Host {
       return result;
     } catch (error) {
       if (!isFencedOff(error)) isOwn();
+      if (error instanceof CommandFailed && error.exitCode === WRITE_STATUS.changed)
+        throw changedMeanwhile(this.name, paths);
       if (error instanceof CommandFailed) throw writeFailed(this.name, what, error);
       throw error;
     }
@@ -216,11 +219,13 @@ export class RemoteHost implements Host {
 
 /** `host.command`: the command ran and exited with a status that is not one of the expected. */
 class CommandFailed extends CertrollError {
+  readonly exitCode: number;
   // Private, so that printing the error prints no more than its message.
   readonly #stderr: string;
 
-  constructor(message: string, host: string, stderr: string) {
+  constructor(message: string, host: string, { exitCode, stderr }: RunResult) {
     super(message, { code: 'host.command', host });
+    this.exitCode = exitCode;
     this.#stderr = stderr;
   }
 
@@ -229,14 +234,11 @@ class CommandFailed extends CertrollError {
   }
 }
 
-const commandFailed = (
-  host: string,
-  argv: readonly string[],
-  { exitCode, stderr }: RunResult,
-): CommandFailed => {
+const commandFailed = (host: string, argv: readonly string[], result: RunResult): CommandFailed => {
+  const { exitCode, stderr } = result;
   // A script would fill the screen; its arguments say what it was for.
   const shown = argv.map((word) => (word.includes('\n') ? '…' : word)).join(' ');
-  return new CommandFailed(`'${shown}' on ${host} exited with ${exitCode}${saying(stderr)}`, host, stderr);
+  return new CommandFailed(`'${shown}' on ${host} exited with ${exitCode}${saying(stderr)}`, host, result);
 };
 
 const writeFailed = (host: string, what: string, error: CommandFailed): CertrollError => {

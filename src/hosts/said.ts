@@ -1,5 +1,5 @@
 import { CertrollError } from '../core/errors.js';
-import { MARK } from './facts-script.js';
+import { MARK } from './script-basics.js';
 
 /** When the script was sent and when its answer had come, milliseconds by the bastion's clock. */
 export interface RoundTrip {

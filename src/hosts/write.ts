@@ -11,6 +11,8 @@ export const WRITE_STATUS = {
   missing: 92,
   /** The path is taken by something that certroll does not overwrite. */
   taken: 93,
+  /** The live file is not what it was expected to be. */
+  changed: 94,
 } as const;
 
 /** Shared by the scripts. Staged files are 0600 from their first byte and never outlive a failure. */
@@ -55,10 +57,15 @@ each_pair() {
 sum_of() { sum_=$(sha256sum <"$1"); printf %s "\${sum_%% *}"; }
 `;
 
-/** Arguments: PATH SHA256 LIKE-or-empty MODE-or-empty KEEP(yes or empty). */
+/** Arguments: PATH SHA256 LIKE-or-empty MODE-or-empty KEEP(yes or empty) EXPECTED-SHA256-or-empty. */
 export const WRITE_SCRIPT = `${PRELUDE}
-path=$1 sum=$2 like=$3 mode=$4 keep=$5
+path=$1 sum=$2 like=$3 mode=$4 keep=$5 expected=$6
+as_expected() {
+  [ -z "$expected" ] || { [ -f "$target" ] && [ "$(sum_of "$target")" = "$expected" ]; } ||
+    fail ${WRITE_STATUS.changed} "$path is not what it was"
+}
 target=$(resolve "$path")
+as_expected
 stage_beside "$target"
 cat >"$staged"
 [ "$(sum_of "$staged")" = "$sum" ] || fail ${WRITE_STATUS.mismatch} "what arrived for $path is not what was sent"
@@ -74,6 +81,8 @@ else
 fi
 sync -- "$staged"
 [ -z "$keep" ] || [ ! -e "$target" ] || keep "$path" "$target"
+# Once more, with nothing but the rename between this look and the change.
+as_expected
 mv -fT -- "$staged" "$target"
 staged=
 sync -- "\${target%/*}"

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { PREVIOUS, STAGED } from '../changes/file-names.js';
 import type { Doors } from '../changes/change.js';
 import { CertrollError } from '../core/errors.js';
@@ -12,6 +13,7 @@ import {
 import { canonicalPem, kidOf, readVerificationKeys } from '../pem/keys.js';
 import { describeProblem } from '../pem/read.js';
 import { besideSigningFile } from '../steps/sa-keys/layout.js';
+import { requireClear, requireMounted, requireShared, sharedFolders } from './pod-files.js';
 import type {
   CertificateState,
   FileState,
@@ -156,6 +158,31 @@ const keyFilesOf = (flags: Flags, options: HostObserveOptions): KeyFiles => {
   };
 };
 
+/** Every file of the host that flags of a service name, now or at its next start. */
+const filesNamed = (fact: ServiceFact): readonly string[] => {
+  if (!fact.running) return [];
+  const named = [fact.argv, ...(fact.nextArgv ? [fact.nextArgv] : [])].flatMap((argv) => {
+    const { signingKeyFile, keyFiles, certificateFiles } = parseApiserverFlags(argv);
+    const manager = parseControllerManagerFlags(argv);
+    return [
+      signingKeyFile,
+      ...keyFiles,
+      ...certificateFiles,
+      manager.privateKeyFile,
+      ...manager.certificateFiles,
+    ];
+  });
+  return [...new Set(named.flatMap((path) => path ?? []))];
+};
+
+/** Sees that what the host shows is what its services read; throws `host.*` where that cannot be said. */
+const requireJudgeable = (name: string, facts: HostFacts): void => {
+  for (const [service, fact] of facts.services) {
+    requireClear(name, service, fact);
+    requireMounted(name, service, fact, filesNamed(fact));
+  }
+};
+
 const isSame = (a: KeyFiles, b: KeyFiles): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /**
@@ -170,15 +197,19 @@ const readHost = async (
   const host = options.doors.host(name);
   options.progress('reading its processes', name);
   const facts = await host.readFacts({ services: options.services(name), ...known });
+  requireJudgeable(name, facts);
   const flags = flagsOf(facts);
   const keyFiles = keyFilesOf(flags, options);
   if (known && isSame(known, keyFiles)) return { name, facts, files: facts.files, keyFiles, flags };
   options.progress('reading its keys and certificates', name);
   const publicFiles = [...keyFiles.publicFiles, ...flags.certificates];
-  const { files } = await host.readFacts({
+  const { files, notShared } = await host.readFacts({
     privateKeys: keyFiles.privateKeys,
     publicFiles: publicFiles.filter((path) => !signingFiles(flags).includes(path)),
+    sharedFolders: [...facts.services.values()].flatMap((fact) => sharedFolders(fact, filesNamed(fact))),
   });
+  for (const [service, fact] of facts.services)
+    if (fact.running) requireShared(name, service, fact, notShared);
   return { name, facts, files, keyFiles, flags };
 };
 
@@ -257,6 +288,12 @@ const loadedByAsking = async (
   }
 };
 
+/** What the service manager makes a service from, where that is one text. */
+const definitionOf = (fact: ServiceFact | undefined): Pick<ServiceState, 'definition'> => {
+  const content = fact?.manifest?.content;
+  return content === undefined ? {} : { definition: createHash('sha256').update(content).digest('hex') };
+};
+
 const stateOf = async (
   reading: HostReading,
   options: HostObserveOptions,
@@ -278,6 +315,7 @@ const stateOf = async (
       service,
       ...flags,
       ...(next && { next }),
+      ...definitionOf(reading.facts.services.get(service)),
       loaded: { signs: undefined, verifies: [], how: 'unknown' },
     };
     const asked =
@@ -312,11 +350,15 @@ export const observeHost = async (
     const file = reading.files.get(path);
     return [path, file?.exists === true ? file.sha256 : undefined] as const;
   });
+  // The manifests too: what somebody has edited is not to be restarted, nor are keys to be laid beside it.
+  const manifests = [...reading.facts.services.values()].flatMap(({ manifest }) =>
+    manifest ? [[manifest.path, manifest.sha256] as const] : [],
+  );
   return {
     state,
     facts: reading.facts,
     keyFiles: reading.keyFiles,
-    sums: new Map(sums),
+    sums: new Map([...sums, ...manifests]),
     publicKeys,
     tokenLife: reading.flags.tokenLife,
     notes,

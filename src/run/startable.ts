@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import type { Doors } from '../changes/change.js';
 import { changesOf, type Plan } from '../changes/plan.js';
 import { CertrollError, EXIT } from '../core/errors.js';
-import type { ServiceFact, ServiceSpec } from '../hosts/host.js';
+import type { RunningService } from '../hosts/host.js';
+import { serviceKind } from '../hosts/services/index.js';
 import { parseStartFiles, type StartFiles } from '../kube/flags.js';
 import type { ServiceName } from '../trust/world.js';
 import { filesToRead, startProblems, type StartProblem } from './start-problems.js';
@@ -12,16 +13,23 @@ const ETCD_TIMEOUT_S = 5;
 
 /**
  * Which of the files the user of the service may not read; arguments: USER FILE… Read access is tried as that user,
- * since groups, folders and ACLs decide too, not the file's mode alone.
+ * since groups, folders and ACLs decide too, not the file's mode alone. Of a container the user is `UID:GID:GROUP,…`, since the
+ * host need not know him.
  */
 const READABLE_SCRIPT = `
 user=$1
 shift
-test_all() { for each; do [ -r "$each" ] || printf '%s\\n' "$each"; done; }
-if [ "$(id -un)" = "$user" ]; then test_all "$@"
-elif command -v runuser >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
-  runuser -u "$user" -- sh -c 'for each; do [ -r "$each" ] || printf "%s\\\\n" "$each"; done' sh "$@"
-fi
+test_all='for each; do [ -r "$each" ] || printf "%s\\n" "$each"; done'
+case $user in
+  0:*) exit 0 ;;
+  *:*)
+    ids=\${user%:*} groups=--groups=\${user##*:}
+    [ -n "\${user##*:}" ] || groups=--clear-groups
+    set -- setpriv --reuid "\${ids%:*}" --regid "\${ids#*:}" "$groups" -- sh -c "$test_all" sh "$@" ;;
+  "$(id -un)") set -- sh -c "$test_all" sh "$@" ;;
+  *) set -- runuser -u "$user" -- sh -c "$test_all" sh "$@" ;;
+esac
+if [ "$1" = sh ] || { [ "$(id -u)" = 0 ] && command -v "$1" >/dev/null 2>&1; }; then "$@"; fi
 `;
 
 /**
@@ -37,9 +45,13 @@ printf '%s\\n' "$answer" | grep -iE 'alert|verify error|errno|refused|error' | h
 exit 1
 `;
 
+/** Root in a container reads what it likes, as root elsewhere. */
+const userOf = ({ user, pod }: RunningService): string =>
+  pod ? [pod.userId, pod.groupId, pod.groups.join(',')].join(':') : user;
+
 const unreadable = async (
   host: string,
-  user: string,
+  fact: RunningService,
   files: StartFiles,
   doors: Doors,
 ): Promise<readonly StartProblem[]> => {
@@ -47,12 +59,12 @@ const unreadable = async (
   const paths = [...privateKeys, ...publicFiles, ...files.others];
   const { stdout } = await doors
     .host(host)
-    .run(['sh', '-c', READABLE_SCRIPT, 'certroll', user, ...paths], { readOnly: true });
+    .run(['sh', '-c', READABLE_SCRIPT, 'certroll', userOf(fact), ...paths], { readOnly: true });
   return stdout
     .toString()
     .split('\n')
     .filter((path) => path !== '')
-    .map((path) => ({ path, text: `cannot be read by the user ${user}, which the service runs as` }));
+    .map((path) => ({ path, text: `cannot be read by the user ${fact.user}, which the service runs as` }));
 };
 
 const connectWords = (url: string, { etcdPair, etcdBundle }: StartFiles): readonly string[] | undefined => {
@@ -98,30 +110,21 @@ const unreachableEtcd = async (
       ];
 };
 
-/** A restart command of the cluster file that is not there would be found out only after the files were changed. */
-const missingCommand = async (host: string, spec: ServiceSpec, doors: Doors): Promise<readonly string[]> => {
-  const [command = ''] = spec.kind === 'command' ? spec.restart : ['systemctl'];
-  const { exitCode } = await doors
-    .host(host)
-    .run(['sh', '-c', 'command -v "$1" >/dev/null', 'certroll', command], {
-      readOnly: true,
-      okCodes: [0, 1, 127],
-    });
-  return exitCode === 0 ? [] : [`its restart command '${command}' does not exist there`];
-};
+/** Without what lies in the container of a pod: the image holds it, no change of the host touches it. Keys are never there. */
+const ofHost = (files: StartFiles, { pod }: RunningService): StartFiles => ({
+  ...files,
+  others: files.others.filter((path) => pod?.foreign.includes(path) !== true),
+});
 
 const problemsOf = async (
   host: string,
   service: ServiceName,
-  fact: ServiceFact & { readonly running: true },
+  fact: RunningService,
   doors: Doors,
 ): Promise<readonly string[]> => {
-  const files = parseStartFiles(fact.nextArgv ?? fact.argv);
+  const files = ofHost(parseStartFiles(fact.nextArgv ?? fact.argv), fact);
   const facts = await doors.host(host).readFacts(filesToRead(files));
-  const inFiles = [
-    ...startProblems(files, facts.files),
-    ...(await unreadable(host, fact.user, files, doors)),
-  ];
+  const inFiles = [...startProblems(files, facts.files), ...(await unreadable(host, fact, files, doors))];
   // A connection with files that are wrong would only say so once more.
   const found = inFiles.length > 0 ? inFiles : await unreachableEtcd(host, files, doors);
   return [...new Set(found.map(({ path, text }) => `its ${service} could not start again: ${path} ${text}`))];
@@ -143,8 +146,9 @@ export const checkStartable = async (plan: Plan, doors: Doors): Promise<void> =>
       const facts = await doors.host(host).readFacts({ services: specs });
       const texts: string[] = [];
       for (const service of services) {
-        texts.push(...(await missingCommand(host, doors.service(host, service), doors)));
         const fact = facts.services.get(service);
+        const spec = doors.service(host, service);
+        if (fact) texts.push(...(await serviceKind(spec).obstacles(spec, fact, doors.host(host))));
         if (fact?.running === true) texts.push(...(await problemsOf(host, service, fact, doors)));
       }
       return texts.map((text) => ({ host, text }));

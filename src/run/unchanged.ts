@@ -75,6 +75,7 @@ export const changesOnHost = (
     const seen = state.services.get(service.service);
     if (!seen) return [`${service.service}, which does not run any more`];
     if (!sameFlags(service, seen)) return [`the flags of ${service.service}`];
+    if (service.definition !== seen.definition) return [`the manifest of ${service.service}`];
     return sameLoaded(past, seen, keys) ? [] : [`what ${service.service} has loaded`];
   });
   return [...files, ...services];

@@ -117,6 +117,8 @@ export interface ServiceState {
   readonly issuers?: readonly string[];
   /** The flags it would be started with now, where they differ from those it runs with. */
   readonly next?: ServiceFlags;
+  /** Digest of what its service manager makes it from (a static pod's manifest), certroll's own note left out. */
+  readonly definition?: string;
   readonly loaded: Loaded;
 }
 

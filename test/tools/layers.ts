@@ -60,6 +60,7 @@ const EXCEPTIONS: readonly { readonly from: string; readonly to: string; readonl
   },
   { from: 'cookbook', to: 'hosts/expression', why: 'so do cookbooks' },
   { from: 'audit', to: 'kube/flags', why: 'what a process uses stands in its flags; the parser is pure' },
+  { from: 'hosts', to: 'kube/flags', why: "kubelet's flags say which folder it watches; the parser is pure" },
   { from: 'audit', to: 'hosts/redact', why: 'how a skeleton tells that it is not whole' },
 ];
 

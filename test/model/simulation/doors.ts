@@ -192,6 +192,7 @@ export class SimDoors {
       files: new Map(files.map((fact) => [fact.path, fact])),
       services: new Map(services.map((service) => [service, this.#serviceFact(host, service)])),
       freeBytes: new Map((request.freeSpaceOf ?? []).map((path) => [path, 1e12])),
+      notShared: [],
     };
   }
 

@@ -26,6 +26,7 @@ const seen = (state: HostState): SeenHost => ({
     files: new Map(),
     services: new Map(),
     freeBytes: new Map(),
+    notShared: [],
   },
   sums: new Map(
     [SIGNING, CERTIFICATE, BUNDLE, `${SIGNING}.certroll-next`, `${BUNDLE}.certroll-previous`].map((path) => [
