@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { auditReportSchema, type ClusterReport } from '../../src/audit/report.js';
-import { certroll } from '../support/certroll.js';
 import { FAULTS } from './audit/faults.js';
-import { askPeers, installKubeadm, type Dates } from './audit/peers.js';
+import { askPeers, installKubeadm } from './audit/peers.js';
+import { audit, datesOn } from './audit/report.js';
 import { Plant } from './audit/plant.js';
 import { clusterFileWith } from './cluster-file.js';
 import { Lab } from './lab.js';
@@ -16,13 +15,6 @@ let laid: Plant;
 const used = new Map<string, readonly string[]>();
 let alarmsBefore: readonly string[] = [];
 const removals: (() => Promise<void>)[] = [];
-
-const audit = async (clusterFile: string): Promise<ClusterReport> => {
-  const finished = await certroll(['audit', '-c', clusterFile, '--format', 'json']);
-  const [cluster] = auditReportSchema.parse(JSON.parse(finished.stdout)).clusters;
-  if (!cluster) throw new Error(`no cluster in the report: ${finished.stderr}`);
-  return cluster;
-};
 
 beforeAll(async () => {
   lab = await Lab.up();
@@ -44,18 +36,6 @@ afterAll(async () => {
   await laid.close();
   await plant.close();
 });
-
-/** File → the end of the first certificate that it shows, by an audit; a kubeconfig by the client certificate in it. */
-const datesOn = (cluster: ClusterReport, fqdn: string): Dates =>
-  new Map(
-    cluster.items
-      .filter(({ host, kind, onDisk }) => host === fqdn && kind !== 'key' && onDisk.certificates.length > 0)
-      .filter(({ path }) => !path.includes('#') || path.endsWith('#client-certificate'))
-      .map(({ path, onDisk }) => [
-        path.replace(/#.*/, ''),
-        onDisk.certificates[0]?.notAfter.replace(/\.\d+Z$/, 'Z') ?? '',
-      ]),
-  );
 
 /** What kubeadm and openssl say of all hosts. */
 const alarms = async (): Promise<readonly string[]> => {

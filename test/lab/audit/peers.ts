@@ -18,7 +18,8 @@ export interface PeerAnswers {
   readonly alarms: readonly string[];
 }
 
-const KUBEADM = '/root/kubeadm';
+/** Where it lies on hosts that kubeadm did not make. */
+const ADDED = '/root/kubeadm';
 const LEAST_DAYS = 30;
 
 /** Where kubeadm keeps what it calls by a name of its own (cmd/kubeadm/app/phases/certs/certlist.go). */
@@ -41,15 +42,19 @@ const isSoon = (date: string): boolean => Date.parse(date) - Date.now() < LEAST_
 
 /** Puts kubeadm on a host; gives what takes it away again. */
 export const installKubeadm = async ({ root }: Machine): Promise<() => Promise<void>> => {
-  const path = join(root, KUBEADM);
+  const path = join(root, ADDED);
   await copyFile(await ensureBinary('kubeadm'), path);
   return () => rm(path, { force: true });
 };
 
-const askKubeadm = async (machine: Machine): Promise<{ dates: Dates; alarms: readonly string[] }> => {
+/** What kubeadm says of the certificates on a host; `program` is its path there. */
+export const askKubeadm = async (
+  machine: Machine,
+  program = ADDED,
+): Promise<{ readonly dates: Dates; readonly alarms: readonly string[] }> => {
   // Without a kubeconfig for it, kubeadm tells that it takes its defaults, and goes on.
   const { exitCode, stdout, stderr } = await machine.exec([
-    ...[KUBEADM, 'certs', 'check-expiration', `--cert-dir=${PKI}`, '-o', 'json'],
+    ...[program, 'certs', 'check-expiration', `--cert-dir=${PKI}`, '-o', 'json'],
   ]);
   if (exitCode !== 0) return { dates: new Map(), alarms: [`kubeadm: ${stderr.trim()}`] };
   const { certificates, certificateAuthorities } = listed.parse(
