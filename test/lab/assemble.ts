@@ -39,9 +39,7 @@ const STATE = join(LAB_DIR, 'state.json');
 
 /** Programs of this machine as the hosts see them. */
 const bindsOf = (binaries: Binaries): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(binaries).map(([name, path]) => [`/usr/local/bin/${name}`, String(path)]),
-  );
+  Object.fromEntries(Object.entries(binaries).map(([name, path]) => [`/usr/local/bin/${name}`, path]));
 
 /** What the lab on disk was made from; a lab made from something else is made anew. */
 const fingerprint = (binaries: Binaries): string => JSON.stringify({ base: BASE_DIR, binaries });

@@ -1,7 +1,8 @@
+import { KUBEADM } from './kubeadm/settings.js';
 import { SYSTEMD } from './settings.js';
 import type { Topology } from './topology.js';
 
-const ALL: readonly Topology[] = [SYSTEMD];
+const ALL: readonly Topology[] = [SYSTEMD, KUBEADM];
 
 export const FLAVOURS = ALL.map(({ flavour }) => flavour);
 

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { enterCgroupScript, removeCgroup, type ControlGroups } from './cgroup.js';
 import { cableIn, removeCable, setCable } from './network.js';
 import { findInit, findProcesses, signal, waitForEnd } from './processes.js';
-import { run } from './shell.js';
+import { isMounted, mountOverlay, unmount } from './overlay.js';
 import type { HostSpec } from './topology.js';
 import { until } from './wait.js';
 
@@ -59,21 +59,21 @@ export class Machine {
     const work = join(this.folder, 'work');
     const volumes = this.#housing.volumes.map((path) => this.volume(path));
     for (const each of [this.upper, work, this.root, ...volumes]) await mkdir(each, { recursive: true });
-    const lowers = this.#housing.lowers(this.spec).join(':');
-    const options = `lowerdir=${lowers},upperdir=${this.upper},workdir=${work}`;
-    await run(['mount', '-t', 'overlay', 'overlay', '-o', options, this.root]);
+    await mountOverlay(this.root, { lowers: this.#housing.lowers(this.spec), upper: this.upper, work });
   }
 
-  async isMounted(): Promise<boolean> {
-    const mounts = await readFile('/proc/self/mounts', 'utf8');
-    return mounts.split('\n').some((line) => line.split(' ')[1] === this.root);
+  isMounted(): Promise<boolean> {
+    return isMounted(this.root);
+  }
+
+  unmount(): Promise<void> {
+    return unmount(this.root);
   }
 
   /** Ends the machine if it runs, unmounts it, and deletes all it ever wrote. */
   async remove(): Promise<void> {
     await this.kill();
-    // More than once when a lab that crashed was mounted over.
-    while (await this.isMounted()) await run(['umount', this.root]);
+    await this.unmount();
     await rm(this.folder, { recursive: true, force: true });
   }
 
