@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { clusterReport, unreadCluster, type AuditReport, type ClusterReport } from '../audit/report.js';
 import { failing } from '../audit/rules.js';
 import { clusterFiles } from '../cluster/fleet.js';
-import { loadCluster } from '../cluster/load.js';
+import { loadCluster, type Cluster } from '../cluster/load.js';
 import { parseDuration } from '../core/duration.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { writeAtomically } from '../core/write-atomically.js';
@@ -45,12 +45,11 @@ const render = (report: AuditReport, format: Format, isFile: boolean): string =>
 };
 
 const auditOne = async (
-  file: string,
+  cluster: Cluster,
   inTurn: InTurn,
   isWithSecrets: boolean,
   progress: (text: string, host?: string) => void,
 ): Promise<ClusterReport> => {
-  const cluster = await loadCluster(file);
   const { renewBefore, clockSkew } = cluster.thresholds;
   const facts = await auditCluster(await openAuditDoors(cluster, inTurn, { secrets: isWithSecrets }), {
     limits: { renewBeforeMs: parseDuration(renewBefore), clockSkewMs: parseDuration(clockSkew) },
@@ -60,18 +59,33 @@ const auditOne = async (
   return clusterReport(facts);
 };
 
+/** Names are what metrics and checks tell clusters apart by: the second of a name would hide the first. */
+const refuseSecond = (seen: Map<string, string>, { name }: Cluster, file: string): void => {
+  const first = seen.get(name);
+  seen.set(name, first ?? file);
+  if (first === undefined) return;
+  throw new CertrollError(`${file} names its cluster '${name}', as ${first} does`, {
+    code: 'cluster-file.invalid',
+    exit: EXIT.usage,
+    hint: 'Give each cluster a name of its own.',
+  });
+};
+
 /** Of one cluster its file must be right; among many a wrong one is a finding. */
 const auditAll = async (
   files: readonly string[],
   inTurn: InTurn,
   isWithSecrets: boolean,
   progress: (text: string, host?: string) => void,
-): Promise<readonly ClusterReport[]> =>
-  fanOut(
+): Promise<readonly ClusterReport[]> => {
+  const names = new Map<string, string>();
+  return fanOut(
     files,
     async (file) => {
       try {
-        return await auditOne(file, inTurn, isWithSecrets, progress);
+        const cluster = await loadCluster(file);
+        refuseSecond(names, cluster, file);
+        return await auditOne(cluster, inTurn, isWithSecrets, progress);
       } catch (thrown) {
         if (files.length === 1 || !(thrown instanceof CertrollError)) throw thrown;
         return unreadCluster(file, new Date(), thrown.message, thrown.hint);
@@ -79,6 +93,7 @@ const auditAll = async (
     },
     CLUSTERS_AT_ONCE,
   );
+};
 
 const exitOf = (report: AuditReport, { failOn, format }: AuditFlags): number => {
   const findings = report.clusters.flatMap((each) => each.findings);

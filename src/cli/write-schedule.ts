@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { loadCluster } from '../cluster/load.js';
 import { clusterFiles } from '../cluster/fleet.js';
@@ -45,6 +46,7 @@ export const writeSchedule = async (flags: InitFlags): Promise<number> => {
       `${join(flags.output, there[0] ?? '')} exists`,
       'Give --force to replace it, or another --output.',
     );
+  await mkdir(flags.output, { recursive: true });
   for (const [name, text] of files) {
     await writeAtomically(join(flags.output, name), text);
     print(join(flags.output, name));

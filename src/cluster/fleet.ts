@@ -22,7 +22,7 @@ const inFolder = (folder: string): readonly string[] =>
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** Without reading all of it: a fleet file has `clusters` at its top level, a cluster file cannot. */
-const isFleet = (text: string): boolean => /^clusters[ \t]*:/m.test(text);
+const isFleet = (text: string): boolean => /^(["']?)clusters\1[ \t]*:/m.test(text);
 
 /**
  * The cluster files that a path stands for: one itself, all of a folder, those of a fleet file. Throws `cluster-file.invalid`
@@ -30,7 +30,7 @@ const isFleet = (text: string): boolean => /^clusters[ \t]*:/m.test(text);
  */
 export const clusterFiles = async (path: string): Promise<readonly string[]> => {
   const files = isFolder(path) ? inFolder(path) : await fromFile(path);
-  if (files.length > 0) return files;
+  if (files.length > 0) return [...new Set(files)];
   throw new CertrollError(`${path} holds no cluster file`, {
     code: 'cluster-file.invalid',
     exit: EXIT.usage,

@@ -1,7 +1,7 @@
 import { CertrollError } from '../core/errors.js';
 import type { Host } from './host.js';
 import { COMM, inspectScript } from './inspect-script.js';
-import { decode, readSaid, startTime, toMs, type Clocks } from './said.js';
+import { decode, readSaid, startTime, toMs, understood, type Clocks } from './said.js';
 import { startCommand } from './systemd-command.js';
 
 /** What is to be looked at on a host. Every path is absolute, as the host sees it. */
@@ -110,7 +110,8 @@ export const inspect = async (host: Host, request: InspectRequest): Promise<Insp
     readOnly: true,
     timeoutMs: TIMEOUT_MS,
   });
-  return parseInspection(host.name, stdout.toString(), request, { sentAtMs, receivedAtMs: Date.now() });
+  const trip = { sentAtMs, receivedAtMs: Date.now() };
+  return understood(host.name, () => parseInspection(host.name, stdout.toString(), request, trip));
 };
 
 const parseInspection = (
@@ -159,6 +160,14 @@ const lacks = (host: string, program: string): CertrollError =>
     hint: `An audit needs sh, coreutils, openssl and ${program} on every host.`,
   });
 
+/**
+ * Whether a process is of that program. The kernel keeps 15 characters of a name, the same of calico's kube-controllers and of
+ * kube-controller-manager: then the first argument tells.
+ */
+const isCalled = (program: string, comm: string, [first = '']: readonly string[]): boolean =>
+  program.slice(0, COMM) === comm &&
+  (program.length <= COMM || first.replace(/^.*\//, '').startsWith(program));
+
 const processOf = (
   words: readonly string[],
   request: InspectRequest,
@@ -166,13 +175,14 @@ const processOf = (
 ): FoundProcess | undefined => {
   const [name, pid, ticks, comm, uid, gid, groups, _capabilities, user, view, cwd, argv, environment] = words;
   const called = decode(comm).trim();
-  const program = decode(name) || request.programs?.find((each) => each.slice(0, COMM) === called);
+  const given = decode(argv).replace(/\0$/, '').split('\0');
+  const program = decode(name) || request.programs?.find((each) => isCalled(each, called, given));
   if (program === undefined) return undefined;
   return {
     program,
     pid: Number(pid),
     startedAtMs: startTime(Number(ticks), clocks),
-    argv: decode(argv).replace(/\0$/, '').split('\0'),
+    argv: given,
     environment: new Map(
       linesOf(decode(environment)).map((line) => {
         const equals = line.indexOf('=');

@@ -4,7 +4,7 @@ import { commandLine } from './command-line.js';
 import type { OpensshMaster } from './openssh-master.js';
 import { NotSent } from './shared-connection.js';
 import { bytesOf } from './stdin.js';
-import { calledOff, outcomeUnknown, timedOut } from './ssh-errors.js';
+import { calledOff, MOST_OUTPUT, outcomeUnknown, timedOut, tooMuch } from './ssh-errors.js';
 import type { ExecOptions, ExecResult } from './transport.js';
 
 /**
@@ -15,9 +15,6 @@ const TOLD = `printf '%s\\n' "$1" >&2; sh -c "$2"; code=$?; printf '%s %s\\n' "$
 
 /** Without the shared connection ssh tries one of its own, which `ProxyCommand=false` makes fail with one of these. */
 const FELL_BACK = /kex_exchange_identification|UNKNOWN port/;
-
-/** Output has no bound of its own: a host's answer is held in memory whole. */
-const MOST_OUTPUT = 1 << 30;
 
 /** Runs a command line through the shared connection. Throws `NotSent`, else as `Transport.exec` does. */
 export const execThrough = async (
@@ -42,24 +39,27 @@ export const execThrough = async (
     stripFinalNewline: false,
     maxBuffer: MOST_OUTPUT,
   });
-  const { exitCode, stdout, stderr } = await new Promise<Awaited<typeof child>>((resolve, reject) => {
-    const giveUp = (error: Error): void => {
-      reject(error);
-      endGroup(child.pid);
-      // The master has copies of the pipes until the command ends; nobody waits for that.
-      child.stdout.destroy();
-      child.stderr.destroy();
-    };
-    const timer = setTimeout(() => giveUp(timedOut(host, timeoutMs)), timeoutMs);
-    const onAbort = (): void => {
-      if (signal !== undefined) giveUp(calledOff(host, signal, true));
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    void child.then(resolve).finally(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    });
-  });
+  const { exitCode, stdout, stderr, isMaxBuffer } = await new Promise<Awaited<typeof child>>(
+    (resolve, reject) => {
+      const giveUp = (error: Error): void => {
+        reject(error);
+        endGroup(child.pid);
+        // The master has copies of the pipes until the command ends; nobody waits for that.
+        child.stdout.destroy();
+        child.stderr.destroy();
+      };
+      const timer = setTimeout(() => giveUp(timedOut(host, timeoutMs)), timeoutMs);
+      const onAbort = (): void => {
+        if (signal !== undefined) giveUp(calledOff(host, signal, true));
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      void child.then(resolve).finally(() => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      });
+    },
+  );
+  if (isMaxBuffer) throw tooMuch(host);
   return judge(host, told, { exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr).toString() });
 };
 

@@ -7,7 +7,8 @@
  * A PEM file without its secrets, line for line, so that blocks and line numbers stay what they are to its reader: blocks
  * of public kinds pass, every other block has `AAAA` for its lines, and text between blocks is `#`. What
  * stands beside a marker on its line is `x`, but for blanks and a byte order mark, which decide what Go makes of it. A block of
- * a public kind that begins as a private key does (SEQUENCE, then INTEGER 0 or 1) is one under a wrong name.
+ * a public kind that begins as a private key does (SEQUENCE, then INTEGER 0 or 1) is one under a wrong name: its lines wait until so much
+ * of it has come as tells. In such a block only base64 passes; headers and everything else are `!`, which Go reads no better.
  */
 export const REDACT = String.raw`
 function beside(text) { return text ~ /^[ \t]*$/ || text == "\357\273\277" ? text : "x" }
@@ -26,18 +27,33 @@ function marked(line,   out, marker, dashes) {
   }
   return out beside(line)
 }
-BEGIN { state = "between" }
+function pass(line, end) { print (line ~ /^[A-Za-z0-9+\/= \t]+$/ ? line : "!") end }
+function judge(   at) {
+  state = dense ~ /^(MII..[AQgw]IB|MI[GH].AgE|M..CAQ)/ ? "secret" : "public"
+  for (at = 1; at <= waiting; at++)
+    if (state == "public") pass(held[at], ends[at])
+    else print "AAAA" ends[at]
+  dense = ""
+  waiting = 0
+}
+BEGIN { state = "between"; dense = ""; waiting = 0 }
+END { if (waiting) judge() }
 {
   line = $0
   end = sub(/\r$/, "", line) ? "\r" : ""
-  if (line ~ /-----(BEGIN|END) /) { print marked(line) end; next }
+  if (line ~ /-----(BEGIN|END) /) { if (waiting) judge(); print marked(line) end; next }
   if (line ~ /^[ \t]*$/) { print line end; next }
   if (state == "first") {
-    dense = line
-    gsub(/[ \t]/, "", dense)
-    state = dense ~ /^(MII..[AQgw]IB|MI[GH].AgE|M..CAQ)/ ? "secret" : "public"
+    held[++waiting] = line
+    ends[waiting] = end
+    if (line ~ /^[A-Za-z0-9+\/= \t]+$/) {
+      dense = dense line
+      gsub(/[ \t]/, "", dense)
+    }
+    if (length(dense) >= 16) judge()
+    next
   }
-  if (state == "public") print line end
+  if (state == "public") pass(line, end)
   else if (state == "between") print "#" end
   else if (line ~ /^(Proc-Type|DEK-Info): [A-Za-z0-9, -]*$/) print line end
   else print "AAAA" end

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { Secret } from '../core/secret.js';
 import { factsScript, parseFacts } from './facts.js';
+import { understood } from './said.js';
 import { changedMeanwhile, fence, fencedOff, isFencedOff, type Fence } from './fence.js';
 import type {
   FactRequest,
@@ -101,7 +102,8 @@ export class RemoteHost implements Host {
     await this.#transport.connect();
     const sentAtMs = Date.now();
     const { stdout } = await this.run(['sh', '-s'], { stdin: factsScript(request), readOnly: true });
-    const facts = parseFacts(this.name, request, stdout.toString(), { sentAtMs, receivedAtMs: Date.now() });
+    const trip = { sentAtMs, receivedAtMs: Date.now() };
+    const facts = understood(this.name, () => parseFacts(this.name, request, stdout.toString(), trip));
     this.#clock.offsetMs = facts.clockOffsetMs;
     return facts;
   }

@@ -24,6 +24,26 @@ export interface Said {
   readonly clockOffsetMs: number;
 }
 
+/** A number that makes no sense where a time was to be: whoever says so is not the script. */
+class NoTime extends Error {}
+
+/** Runs what reads a script's answer. Throws `host.read` where that answer is not the script's. */
+export const understood = <T>(host: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof NoTime)) throw thrown;
+    throw new CertrollError(`${host} gave an answer that is not understood: ${thrown.message}`, {
+      code: 'host.read',
+      host,
+      hint: 'Something else than the shell that was asked for answers there: look at the forced command and the profile of the user.',
+    });
+  }
+};
+
+/** The latest moment that a Date can be; a file system may keep later ones. */
+const LAST_MS = 8.64e15;
+
 /** Splits a script's output. Throws `host.read` when it is incomplete. */
 export const readSaid = (host: string, output: string, { sentAtMs, receivedAtMs }: RoundTrip): Said => {
   const lines = output
@@ -43,7 +63,7 @@ export const readSaid = (host: string, output: string, { sentAtMs, receivedAtMs 
     nowMs: toMs(startedAt),
     uptimeMs: toMs(uptime),
     ticksPerSecond: Number(hz),
-    bootedAtMs: toMs(bootTime),
+    bootedAtMs: bootTime === undefined ? NaN : toMs(bootTime),
   };
   // As NTP does: half of the way there against half of the way back, the script's own time left out.
   const clockOffsetMs = (clocks.nowMs - sentAtMs + (toMs(finishedAt) - receivedAtMs)) / 2;
@@ -58,10 +78,18 @@ export const readSaid = (host: string, output: string, { sentAtMs, receivedAtMs 
 export const startTime = (ticks: number, { nowMs, uptimeMs, ticksPerSecond, bootedAtMs }: Clocks): number => {
   const exactBoot = nowMs - uptimeMs;
   const boot = Math.abs(exactBoot - bootedAtMs) < 2000 ? exactBoot : bootedAtMs;
-  return Math.round(boot + (ticks * 1000) / ticksPerSecond);
+  const started = Math.round(boot + (ticks * 1000) / ticksPerSecond);
+  if (Math.abs(started) <= LAST_MS) return started;
+  throw new NoTime(`'${ticks}' is no start of a process`);
 };
 
-export const toMs = (seconds: string | undefined): number => Number(seconds) * 1000;
+/** Milliseconds since the epoch; a moment that no Date can be is the last or the first that one can. */
+export const toMs = (seconds: string | undefined): number => {
+  const ms = Number(seconds) * 1000;
+  if (Number.isNaN(ms)) throw new NoTime(`'${seconds ?? ''}' is no time`);
+  return Math.min(LAST_MS, Math.max(-LAST_MS, ms));
+};
+
 /** What a word holds: `=` stands before what is plain, `.` before base64. */
 export const decodeBytes = (word = ''): Buffer =>
   Buffer.from(word.slice(1), word.startsWith('=') ? 'latin1' : 'base64');

@@ -56,6 +56,18 @@ export const timedOut = (host: string, timeoutMs: number): CertrollError =>
     hint: 'It may still be running there. Look at the host, then run again.',
   });
 
+/** Bytes of an answer: the largest that a host has cause to give, all files of an audit together, is a tenth of it. */
+export const MOST_OUTPUT = 64 * 1024 * 1024;
+
+/** The command printed without end. */
+export const tooMuch = (host: string): CertrollError =>
+  new CertrollError(`a command on ${host} printed more than ${MOST_OUTPUT / 1024 / 1024} MiB`, {
+    code: 'ssh.output',
+    exit: EXIT.unknown,
+    host,
+    hint: 'Look what prints there: a shell profile, a forced command. It may still be running.',
+  });
+
 /** The caller called it off (lock lost, interrupt). `wasSent` says whether the host may be at work on it. */
 export const calledOff = (host: string, signal: AbortSignal, wasSent: boolean): CertrollError =>
   new CertrollError(`called off a command on ${host}: ${messageOf(signal.reason)}`, {

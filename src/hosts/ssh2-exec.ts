@@ -3,7 +3,7 @@ import type { Client, ClientChannel } from 'ssh2';
 import { messageOf } from '../core/errors.js';
 import { NotSent } from './shared-connection.js';
 import { bytesOf } from './stdin.js';
-import { calledOff, outcomeUnknown, timedOut } from './ssh-errors.js';
+import { calledOff, MOST_OUTPUT, outcomeUnknown, timedOut, tooMuch } from './ssh-errors.js';
 import type { ExecOptions, ExecResult } from './transport.js';
 
 /**
@@ -45,8 +45,14 @@ export const execOn = (
     const onOpened = (opened: ClientChannel): void => {
       channel = opened;
       // Both are read to the end whatever happens: ssh2 reports no close while output is left.
-      opened.on('data', (chunk: Buffer) => stdout.push(chunk));
-      opened.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+      let size = 0;
+      const keepIn = (parts: Buffer[]) => (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MOST_OUTPUT) fail(tooMuch(host));
+        else parts.push(chunk);
+      };
+      opened.on('data', keepIn(stdout));
+      opened.stderr.on('data', keepIn(stderr));
       opened.on('error', () => undefined);
       opened.on('exit', (code: number | null, signalName?: string) => {
         exitCode = code ?? 128 + signalNumber(signalName);

@@ -69,11 +69,11 @@ export const resolveEndpoints = async (
   endpoints: readonly Endpoint[],
 ): Promise<{
   readonly found: ReadonlyMap<Endpoint, Address>;
-  readonly unread: readonly { readonly what: string; readonly why: string }[];
+  readonly unread: readonly { readonly what: string; readonly why: string; readonly isForbidden: boolean }[];
 }> => {
   const found = new Map<Endpoint, Address>();
   const hosts = new Map<string, string | undefined>();
-  const unread: { what: string; why: string }[] = [];
+  const unread: { what: string; why: string; isForbidden: boolean }[] = [];
   for (const endpoint of endpoints) {
     if (endpoint.kind === 'url') {
       const { host, port } = endpoint;
@@ -92,11 +92,15 @@ export const resolveEndpoints = async (
 
 /** A Service that is not there has no address; one that may not be read is told of; anything else is thrown on. */
 const notThere =
-  (unread: { what: string; why: string }[]) =>
+  (unread: { what: string; why: string; isForbidden: boolean }[]) =>
   (thrown: unknown): undefined => {
     if (!(thrown instanceof CertrollError)) throw thrown;
     if (/ answered 404: /.test(thrown.message)) return undefined;
     if (thrown.code !== 'kube.forbidden' && thrown.code !== 'kube.answer') throw thrown;
-    if (unread.length === 0) unread.push({ what: 'services', why: thrown.message });
+    if (unread.length === 0)
+      unread.push({
+        ...{ what: 'services', why: thrown.message },
+        isForbidden: thrown.code === 'kube.forbidden',
+      });
     return undefined;
   };

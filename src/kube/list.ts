@@ -5,6 +5,9 @@ import { apiError, type ApiRequest, type ApiTarget } from './request.js';
 /** Objects a page: what kubectl asks for. */
 const PAGE = 500;
 
+/** Pages of a list: a million objects. An apiserver that always has one more would never be done. */
+const MOST_PAGES = 2000;
+
 /** Bytes of a page: pods with long histories of who manages which field take some 50 kilobytes each. */
 const PAGE_BYTES = 64 * 1024 * 1024;
 
@@ -35,6 +38,7 @@ export const listAll = async <T>(
 ): Promise<readonly T[]> => {
   const found: T[] = [];
   let next: string | undefined;
+  let pages = 0;
   do {
     const query = new URLSearchParams({
       ...(fieldSelector !== undefined && { fieldSelector }),
@@ -50,6 +54,13 @@ export const listAll = async <T>(
     const page = await ask(target, asked, schema);
     if (page.next !== undefined && page.next === next)
       throw apiError(target, asked, 'kube.answer', 'gave the same page again: the list would never end');
+    if ((pages += 1) > MOST_PAGES)
+      throw apiError(
+        target,
+        asked,
+        'kube.answer',
+        `has more than ${MOST_PAGES} pages: the list would never end`,
+      );
     found.push(...page.items);
     next = page.next;
   } while (next !== undefined);

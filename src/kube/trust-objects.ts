@@ -27,13 +27,21 @@ export interface PendingRequest {
   readonly createdAt: Date;
 }
 
+/** What could not be read, and why. */
+export interface Unread {
+  readonly what: string;
+  readonly why: string;
+  /** Whether the user of the kubeconfig may not; else something is wrong with the apiserver. */
+  readonly isForbidden: boolean;
+}
+
 export interface TrustObjects {
   readonly bundles: readonly BundleObject[];
   readonly pending: readonly PendingRequest[];
   /** Only where they were asked for. */
   readonly secrets?: readonly TlsSecret[];
   /** What could not be listed, and why. */
-  readonly unread: readonly { readonly what: string; readonly why: string }[];
+  readonly unread: readonly Unread[];
 }
 
 const metadata = z.object({
@@ -180,7 +188,7 @@ export const trustObjects = async (
   target: ApiTarget,
   { secrets: isWanted = false }: { readonly secrets?: boolean } = {},
 ): Promise<TrustObjects> => {
-  const unread: { what: string; why: string }[] = [];
+  const unread: Unread[] = [];
   const list = async <T>(asked: ListRequest, page: z.ZodType<Page<T>>): Promise<readonly T[]> => {
     try {
       return await listAll(target, asked, page);
@@ -189,7 +197,10 @@ export const trustObjects = async (
         throw thrown;
       // An apiserver that does not serve this kind has none of it.
       if (/ answered 404: /.test(thrown.message)) return [];
-      unread.push({ what: `${asked.resource} (${asked.path})`, why: thrown.message });
+      unread.push({
+        ...{ what: `${asked.resource} (${asked.path})`, why: thrown.message },
+        isForbidden: thrown.code === 'kube.forbidden',
+      });
       return [];
     }
   };

@@ -48,9 +48,17 @@ const KNOWN = new Set(
 /** Its constructor takes no memory that could be shared, which by its type a Buffer's may be. */
 const parseDer = (der: Buffer): PeculiarCertificate => new PeculiarCertificate(new Uint8Array(der));
 
-/** Reads one certificate (DER). Throws when it is none. */
+/** What OpenSSL and Go refuse, and the parser here would read as some date. */
+const checkDates = ({ validFrom, validTo }: X509Certificate): void => {
+  for (const date of [validFrom, validTo])
+    if (Number.isNaN(Date.parse(date))) throw new Error('it has a date that is none');
+};
+
+/** Reads one certificate (DER). Throws when it is none, or has a date or serial that Go's crypto/x509 refuses. */
 export const viewCertificate = (der: Buffer): CertificateView => {
   const node = new X509Certificate(der);
+  checkDates(node);
+  if (node.serialNumber.startsWith('-')) throw new Error('it has a negative serial number');
   const parsed = parseDer(der);
   const usages = parsed.getExtension(KeyUsagesExtension)?.usages;
   const algorithm = parsed.signatureAlgorithm as { readonly hash?: { readonly name: string } };

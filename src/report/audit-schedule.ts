@@ -19,6 +19,9 @@ const unitWord = (word: string): string => {
     : `"${escaped.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 };
 
+/** A path of a setting that is no command line: there a dollar is a dollar (systemd.exec(5)). */
+const unitPath = (path: string): string => unitWord(path).replaceAll('$$', () => '$');
+
 /** A word for the shell of cron, in whose lines a percent sign ends the command (crontab(5)). */
 const cronWord = (word: string): string =>
   (/^[A-Za-z0-9_@+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`).replaceAll('%', '\\%');
@@ -52,7 +55,7 @@ NoNewPrivileges=yes
 CapabilityBoundingSet=
 AmbientCapabilities=
 ProtectSystem=strict
-ReadWritePaths=${unitWord(schedule.metricsFolder)}
+ReadWritePaths=${unitPath(schedule.metricsFolder)}
 ProtectHome=read-only
 PrivateTmp=yes
 PrivateDevices=yes
@@ -172,8 +175,8 @@ export const scheduleFiles = (schedule: Schedule): ReadonlyMap<string, string> =
     [`${unit}.timer`, timer(schedule)],
     ['certroll-alerts.yaml', alerts()],
     [
-      `${unit}.cron`,
-      `# Where there is no systemd: a file of /etc/cron.d. Exit 3 is findings, which are in the metrics.\n17 */6 * * *  ${schedule.user}  ${command(schedule).map(cronWord).join(' ')} || [ $? -eq 3 ]\n`,
+      `${unit}-cron`,
+      `# Where there is no systemd: a file of /etc/cron.d, which passes over names with a dot. Exit 3 is findings, which are in the metrics.\n17 */6 * * *  ${schedule.user}  ${command(schedule).map(cronWord).join(' ')} || [ $? -eq 3 ]\n`,
     ],
   ]);
 };

@@ -2,6 +2,7 @@ import { Chalk } from 'chalk';
 import type { AuditReport, ClusterReport, FindingReport, ItemReport } from '../audit/report.js';
 import { formatDuration } from '../core/duration.js';
 import { groupBy } from '../core/group.js';
+import { printable } from '../core/text.js';
 import { shortKid } from './kids.js';
 import type { MatrixStyle } from './matrix.js';
 import { shortNames, shortProcess } from './names.js';
@@ -182,6 +183,12 @@ const renderCluster = (cluster: ClusterReport, style: AuditStyle): string => {
   ].join('\n\n');
 };
 
+/** Without what would move the cursor, hide text or colour it, whoever wrote it into a certificate or an object. */
+const plain = (cluster: ClusterReport): ClusterReport =>
+  JSON.parse(JSON.stringify(cluster), (_key, value: unknown) =>
+    typeof value === 'string' ? printable(value) : value,
+  ) as ClusterReport;
+
 /** An audit as text: what is used, who trusts whom, what is wrong. On a narrow terminal without columns for files. */
 export const renderAuditTable = ({ clusters }: AuditReport, style: AuditStyle): string =>
-  clusters.map((each) => renderCluster(each, style)).join('\n\n\n');
+  clusters.map((each) => renderCluster(plain(each), style)).join('\n\n\n');

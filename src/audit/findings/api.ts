@@ -108,9 +108,14 @@ export const requestsPending: Rule = {
 
 export const objectsUnread: Rule = {
   id: 'api-not-read',
-  severity: 'info',
+  severity: 'warning',
   why: 'Nothing is known of these objects: this audit is not complete.',
-  action: 'Give the user of the kubeconfig a ClusterRole that may list them.',
+  action:
+    'Where it is forbidden, give the user of the kubeconfig a ClusterRole that may list them; else see what is wrong with that apiserver.',
   check: ({ objects }) =>
-    (objects?.unread ?? []).map(({ what, why }) => ({ subject: what, text: `cannot list ${what}: ${why}` })),
+    (objects?.unread ?? []).map(({ what, why, isForbidden }) => ({
+      ...{ subject: what, text: `cannot list ${what}: ${why}` },
+      // Some give an audit no more rights than it needs for the rest: that is their choice.
+      ...(isForbidden && { severity: 'info' as const }),
+    })),
 };

@@ -22,7 +22,7 @@ export const missing: Rule = {
       if (item.file?.kind !== 'absent' || !isWanted(item)) return [];
       const { linkTo } = item.file;
       const what = linkTo === undefined ? 'does not exist' : `is a link to ${linkTo}, which does not exist`;
-      return [hit(item, `the ${item.role} (${item.named}) ${what}`)];
+      return [hit(item, `the ${item.role} ${item.path} (${item.named}) ${what}`)];
     }),
 };
 
@@ -99,7 +99,7 @@ export const lostBlocks: Rule = {
   check: (facts: ClusterFacts) =>
     itemsOf(facts).flatMap((item) =>
       item.problems.map((problem) => ({
-        ...hit(item, `the ${item.role} (${item.named}): ${problem}`),
+        ...hit(item, `the ${item.role} ${item.path} (${item.named}): ${problem}`),
         ...(item.loads === false && { severity: 'critical' as const }),
       })),
     ),
@@ -114,7 +114,12 @@ export const manyIssuers: Rule = {
   check: (facts) =>
     itemsOf(facts).flatMap((item) =>
       item.kind === 'issuer' && item.certificates.length > 1
-        ? [hit(item, `the ${item.role} (${item.named}) holds ${item.certificates.length} certificates`)]
+        ? [
+            hit(
+              item,
+              `the ${item.role} ${item.path} (${item.named}) holds ${item.certificates.length} certificates`,
+            ),
+          ]
         : [],
     ),
 };

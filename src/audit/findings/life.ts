@@ -30,7 +30,7 @@ const hit = ({ item, certificate, place }: Dated, text: string): Hit => ({
   host: item.host,
   component: item.component,
   subject: `${item.path}${place === 'served' ? ' (served)' : ''}${item.certificates.length > 1 ? ` ${certificate.subject}` : ''}`,
-  text: `the ${item.role} ${place === 'served' ? `served at ${item.served?.address ?? ''}` : `(${item.named})`} ${text}`,
+  text: `the ${item.role} ${place === 'served' ? `served at ${item.served?.address ?? ''}` : `${item.path} (${item.named})`} ${item.certificates.length > 1 ? `(${certificate.subject}) ` : ''}${text}`,
 });
 
 const at = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');

@@ -2,9 +2,9 @@ import type { Item } from '../inventory.js';
 import type { Rule } from '../rule.js';
 import { strangeKeyOf } from './key-mismatch.js';
 
-const text = ({ loaded, served, role, named, certificates }: Item): string => {
+const text = ({ loaded, served, role, path, named, certificates }: Item): string => {
   if (loaded.how !== 'served')
-    return `the ${role} (${named}) changed after its process had started, and is read only at a start`;
+    return `the ${role} ${path} (${named}) changed after its process had started, and is read only at a start`;
   const serials = `serial ${served?.certificates[0]?.serial ?? '?'}, on disk ${certificates[0]?.serial ?? 'none'}`;
   return `${served?.address ?? ''} serves another ${role} than lies on disk (${serials})`;
 };

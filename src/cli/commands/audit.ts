@@ -16,7 +16,7 @@ export interface AuditFlags {
 
 const count = (text: string): number => {
   const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 256) return value;
+  if (/^\d+$/.test(text) && value >= 1 && value <= 256) return value;
   throw new InvalidArgumentError('Write a whole number from 1 to 256.');
 };
 

@@ -28,9 +28,13 @@ export interface AuditOptions {
   readonly progress: (text: string, host?: string) => void;
 }
 
-/** What keeps a part from being looked at is a finding; a defect of certroll is none. */
+/** What keeps a part from being looked at is a finding; even a defect of certroll must not hide what else was seen. */
 const failureOf = (host: string | undefined, thrown: unknown): Failure => {
-  if (!(thrown instanceof CertrollError)) throw thrown;
+  if (!(thrown instanceof CertrollError))
+    return {
+      ...{ host, text: `certroll itself failed on what it was told there: ${messageOf(thrown)}` },
+      hint: 'This is a defect of certroll: please report it.',
+    };
   return { host: thrown.host ?? host, text: messageOf(thrown), hint: thrown.hint };
 };
 

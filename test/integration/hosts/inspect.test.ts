@@ -129,6 +129,8 @@ describe.each(['dash', 'bash'] as const)('a look at a host whose sh is %s', (she
     }).toString();
     const keys = [ca.key, leaf.key, sec1, pkcs1];
     const bodies = (key: string): string => secretsOf(key).join('\n');
+    const labelled = (text: string): string =>
+      `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
     const spoils: readonly ((key: string) => string)[] = [
       (key) => key,
       (key) => key.replace(/^-----BEGIN/, '----BEGIN'),
@@ -140,6 +142,11 @@ describe.each(['dash', 'bash'] as const)('a look at a host whose sh is %s', (she
       (key) => leaf.pem.trimEnd() + key,
       (key) => `-----BEGIN CERTIFICATE-----\n${bodies(key)}\n-----END CERTIFICATE-----\n`,
       (key) => `-----BEGIN PUBLIC KEY-----\n${bodies(key)}\n-----END PUBLIC KEY-----\n`,
+      // What stands before the key would hide how it begins.
+      (key) => labelled(`Comment: x\n\n${bodies(key)}`),
+      (key) => labelled(`!\n${bodies(key)}`),
+      (key) => labelled(bodies(key).replace(/^./, '$&\n')),
+      (key) => labelled(bodies(key).replace(/^.{7}/, '$& \r\n')),
       (key) => key.replaceAll(/(BEGIN|END) .*KEY/g, '$1 SOMETHING'),
       (key) => `key: |\n  ${key.replaceAll('\n', '\n  ')}`,
       (key) => JSON.stringify({ key }),
@@ -257,7 +264,7 @@ contexts: []
 
   it('finds processes by the names of their programs, long ones too, and what etcd has in its environment', async () => {
     const begin = Date.now();
-    for (const name of ['kube-controller-manager', 'etcd']) {
+    for (const name of ['kube-controller-manager', 'kube-controllers', 'etcd']) {
       copyFileSync('/bin/sleep', join(transport.dir, name));
       chmodSync(join(transport.dir, name), 0o755);
       const child = spawn(join(transport.dir, name), ['60'], {

@@ -240,12 +240,12 @@ describe('an audit', () => {
     ]);
     expect(found([], objects([bundle('x', 'webhook', 'nothing')]))).toEqual(['warning api-bundle-broken']);
     expect(found([], objects([bundle('x', 'webhook', pem('old'))]))).toEqual(['critical api-bundle-broken']);
+    const unread = (isForbidden: boolean) => ({ what: 'x', why: 'because', isForbidden });
     const waits = (ms: number) => ({ name: 'csr-1', signer: 's', createdAt: new Date(NOW.getTime() - ms) });
     expect(found([], objects([], { pending: [waits(60_000)] }))).toEqual([]);
     expect(found([], objects([], { pending: [waits(DAY)] }))).toEqual(['warning csr-pending']);
-    expect(found([], objects([], { unread: [{ what: 'x', why: 'forbidden' }] }))).toEqual([
-      'info api-not-read',
-    ]);
+    expect(found([], objects([], { unread: [unread(true)] }))).toEqual(['info api-not-read']);
+    expect(found([], objects([], { unread: [unread(false)] }))).toEqual(['warning api-not-read']);
   });
 
   it('tells of servers that kube-apiserver would refuse, by the bundle in the object that names them', () => {

@@ -14,10 +14,18 @@ describe('a schedule of audits', () => {
     expect(service).toContain(
       `ExecStart=/usr/bin/node "/opt/50%% off/certroll.js" audit -c "/etc/it's/\\"$$x\\"/prod.yaml" --format prometheus --output /var/lib/m/certroll-prod.prom\n`,
     );
-    const cron = files.get('certroll-audit-prod.cron') ?? '';
+    const cron = files.get('certroll-audit-prod-cron') ?? '';
     expect(cron).toContain(
       `certroll  /usr/bin/node '/opt/50\\% off/certroll.js' audit -c '/etc/it'\\''s/"$x"/prod.yaml' --format`,
     );
+  });
+
+  it('names a path of a setting as it is, and one of a command line by its rules', () => {
+    const odd = scheduleFiles({
+      ...{ name: 'p', program: ['/x'], user: 'u', cluster: '/c', metricsFolder: '/var/a $b%c' },
+    }).get('certroll-audit-p.service');
+    expect(odd).toContain('ReadWritePaths="/var/a $b%%c"\n');
+    expect(odd).toContain('--output "/var/a $$b%%c/certroll-p.prom"\n');
   });
 
   it('lets the service write the metrics and nothing else, and takes findings for success', () => {
