@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Mount } from '../../../../src/hosts/host.js';
-import {
-  hostArguments,
-  hostPath,
-  mountOfHostPath,
-} from '../../../../src/hosts/static-pod/volumes.js';
+import { hostArguments, hostPath, mountOfHostPath } from '../../../../src/hosts/static-pod/volumes.js';
 
 const mount = (inside: string, outside: string | undefined, isFile = false): Mount => ({
   inside,
