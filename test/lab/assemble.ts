@@ -1,34 +1,45 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BASTION } from './bastion-paths.js';
-import { createBastion, writeKnownHosts } from './bastion.js';
+import { createBastion } from './bastion.js';
 import { BASE_DIR, ensureBase } from './build/base.js';
 import { ensureBinaries, type Binaries } from './build/binaries.js';
 import { ensurePackages } from './build/packages.js';
 import { waitForCfssl, waitForHealth } from './health.js';
-import { removeCgroups } from './cgroup.js';
-import { COMMON_UNITS, commonFiles } from './common-files.js';
+import { removeCgroups, type ControlGroups } from './cgroup.js';
+import { placeCommonFiles } from './common-files.js';
 import { CONTROL_PLANE_UNITS, controlPlaneFiles } from './control-plane.js';
 import { enable, place, type HostFile } from './files.js';
 import { createAuthKey, LOAD_BALANCER_UNITS, loadBalancerFiles } from './load-balancer.js';
-import type { Machine } from './machine.js';
+import { KubeClient } from './kube.js';
+import type { Housing, Machine } from './machine.js';
+import { refuseSecondLab } from './lab-lock.js';
 import { createBridge, deleteBridge } from './network.js';
+import { writeKnownHosts } from './operator-files.js';
 import { createCa, preparePki } from './pki.js';
-import { findProcesses } from './processes.js';
 import { savePristine } from './pristine.js';
 import { createSigningKey, installOwnKey } from './sa-keys.js';
 import { seedObjects } from './seed.js';
-import { LAB_DIR, NETWORK } from './settings.js';
-import { run, say } from './shell.js';
+import { LAB_DIR, NETWORK, SYSTEMD } from './settings.js';
+import { say } from './shell.js';
 import { secondsSince } from './wait.js';
+
+const CGROUPS: ControlGroups = { parent: SYSTEMD.cgroup, withControllers: false };
+
+/** Where the systemd lab's hosts live: all on one base tree. */
+export const HOUSING: Housing = {
+  dir: LAB_DIR,
+  bridge: NETWORK.bridge,
+  groups: CGROUPS,
+  lowers: () => [BASE_DIR],
+  volumes: [],
+  privileges: [],
+};
 
 const STATE = join(LAB_DIR, 'state.json');
 
 /** Programs of this machine as the hosts see them. */
 const bindsOf = (binaries: Binaries): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(binaries).map(([name, path]) => [`/usr/local/bin/${name}`, String(path)]),
-  );
+  Object.fromEntries(Object.entries(binaries).map(([name, path]) => [`/usr/local/bin/${name}`, path]));
 
 /** What the lab on disk was made from; a lab made from something else is made anew. */
 const fingerprint = (binaries: Binaries): string => JSON.stringify({ base: BASE_DIR, binaries });
@@ -44,21 +55,10 @@ const isAssembled = async (machines: readonly Machine[], binaries: Binaries): Pr
 export const dismantle = async (machines: readonly Machine[]): Promise<void> => {
   await rm(STATE, { force: true });
   await Promise.all(machines.map((machine) => machine.remove()));
-  await removeCgroups();
-  await deleteBridge();
+  await removeCgroups(CGROUPS);
+  await deleteBridge(NETWORK);
   for (const folder of ['pki', 'bastion', 'hosts'])
     await rm(join(LAB_DIR, folder), { recursive: true, force: true });
-};
-
-const refuseSecondLab = async (): Promise<void> => {
-  const others = await findProcesses(
-    (argv) =>
-      argv[0] === 'systemd-nspawn' &&
-      argv.includes(`--network-bridge=${NETWORK.bridge}`) &&
-      !argv.some((argument) => argument.startsWith(`--directory=${LAB_DIR}/`)),
-  );
-  if (others.length > 0)
-    throw new Error(`Another lab, in another folder, is up (pid ${others.join(', ')}): take it down first`);
 };
 
 const createAuthorities = async (): Promise<void> => {
@@ -81,10 +81,9 @@ const furnish = async (
   units: readonly string[],
 ): Promise<void> => {
   await machine.mount();
-  const publicKey = await readFile(`${BASTION.identity}.pub`, 'utf8');
-  for (const file of [...commonFiles(machine.spec, publicKey), ...files]) await place(machine.root, file);
-  for (const unit of [...COMMON_UNITS, ...units]) await enable(machine.root, unit);
-  await run(['ssh-keygen', '-A', '-f', machine.root]);
+  await placeCommonFiles(SYSTEMD, machine);
+  for (const file of files) await place(machine.root, file);
+  for (const unit of units) await enable(machine.root, unit);
   await savePristine(machine);
 };
 
@@ -96,7 +95,7 @@ const furnishControlPlane = async (machine: Machine): Promise<void> => {
 const assemble = async (machines: readonly Machine[], binaries: Binaries): Promise<void> => {
   const [balancer, ...controlPlanes] = machines;
   if (!balancer) throw new Error('The lab has no load balancer');
-  await createBridge();
+  await createBridge(NETWORK);
   await createAuthorities();
   const authKey = createAuthKey();
   await createBastion(binaries, authKey);
@@ -109,11 +108,14 @@ const assemble = async (machines: readonly Machine[], binaries: Binaries): Promi
       await machine.start(bindsOf(binaries));
     }),
   );
-  await writeKnownHosts((name) => machines.find((machine) => machine.spec.name === name)?.root ?? '');
+  await writeKnownHosts(
+    SYSTEMD,
+    (name) => machines.find((machine) => machine.spec.name === name)?.root ?? '',
+  );
   say('hosts are started; waiting for the control planes');
   await waitForHealth(machines, 240);
   const [first] = controlPlanes;
-  if (first) await seedObjects(first.spec);
+  if (first) await seedObjects(await KubeClient.open(), first.spec);
   await writeFile(STATE, fingerprint(binaries));
 };
 
@@ -122,7 +124,7 @@ export const bringUp = async (machines: readonly Machine[]): Promise<void> => {
   const started = Date.now();
   if (process.getuid?.() !== 0)
     throw new Error('The lab needs root: it mounts file systems and starts machines');
-  await refuseSecondLab();
+  await refuseSecondLab(SYSTEMD);
   await ensurePackages();
   const binaries = await ensureBinaries();
   await ensureBase();

@@ -1,39 +1,17 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { BASTION } from './bastion-paths.js';
 import type { Binaries } from './build/binaries.js';
 import { CFSSL_URL } from './cfssl.js';
 import { kubeconfig } from './kubeconfig.js';
 import { createLeaf, readPair } from './pki.js';
+import { createSshFiles, linkPrograms, writeOperatorFile as write } from './operator-files.js';
 import {
-  ALL_HOSTS,
   API_PORT,
   API_SERVER_NAME,
+  BASTION,
   CFSSL_LABEL,
   CONTROL_PLANES,
   LOAD_BALANCER,
+  SYSTEMD,
 } from './settings.js';
-import { run } from './shell.js';
-
-const write = async (path: string, content: string, mode = 0o644): Promise<void> => {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await writeFile(path, content, { mode });
-};
-
-const sshConfig = (): string =>
-  [
-    ...ALL_HOSTS.map(
-      (host) => `Host ${host.fqdn} ${host.name}\n  HostName ${host.address}\n  HostKeyAlias ${host.fqdn}\n`,
-    ),
-    'Host *',
-    '  User certroll',
-    `  IdentityFile ${BASTION.identity}`,
-    '  IdentitiesOnly yes',
-    `  UserKnownHostsFile ${BASTION.knownHosts}`,
-    '  GlobalKnownHostsFile /dev/null',
-    '  StrictHostKeyChecking yes',
-    '',
-  ].join('\n');
 
 const clusterFile =
   (): string => `# The lab's cluster, as its operator describes it. Paths are relative to this file.
@@ -72,9 +50,7 @@ export const createBastion = async (binaries: Binaries, authKey: string): Promis
     }),
     createLeaf({ ca: 'etcd-ca', name: 'bastion-etcd', commonName: 'lab-operator', usage: ['clientAuth'] }),
   ]);
-  await mkdir(BASTION.bin, { recursive: true });
-  await run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'lab-operator', '-f', BASTION.identity]);
-  await write(BASTION.sshConfig, sshConfig());
+  await createSshFiles(SYSTEMD);
   await write(BASTION.kubeCa, kubeCa.cert);
   await write(
     BASTION.kubeconfig,
@@ -89,21 +65,5 @@ export const createBastion = async (binaries: Binaries, authKey: string): Promis
   await write(BASTION.cfssl.authKey, `${authKey}\n`, 0o600);
   await write(BASTION.cfssl.url, `${CFSSL_URL}\n`);
   await write(BASTION.clusterFile, clusterFile());
-  for (const program of ['kubectl', 'etcdctl'] as const) {
-    await rm(join(BASTION.bin, program), { force: true });
-    await symlink(binaries[program], join(BASTION.bin, program));
-  }
-};
-
-/** Notes the hosts' public keys, read from their disks: nothing is trusted on first use. */
-export const writeKnownHosts = async (rootOf: (name: string) => string): Promise<void> => {
-  const lines: string[] = [];
-  for (const host of ALL_HOSTS) {
-    for (const type of ['ed25519', 'ecdsa', 'rsa']) {
-      const text = await readFile(join(rootOf(host.name), `/etc/ssh/ssh_host_${type}_key.pub`), 'utf8');
-      const [algorithm = '', key = ''] = text.split(' ');
-      lines.push(`${host.fqdn},${host.address} ${algorithm} ${key}`);
-    }
-  }
-  await write(BASTION.knownHosts, `${lines.join('\n')}\n`);
+  await linkPrograms(SYSTEMD, binaries);
 };

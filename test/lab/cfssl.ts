@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { BASTION } from './bastion-paths.js';
 import { agentFor, ask } from './http.js';
-import { CFSSL_LABEL, CFSSL_PORT, LOAD_BALANCER } from './settings.js';
+import { BASTION, CFSSL_LABEL, CFSSL_PORT, LOAD_BALANCER } from './settings.js';
 
 export const CFSSL_URL = `https://${LOAD_BALANCER.address}:${CFSSL_PORT}`;
 

@@ -1,16 +1,30 @@
 import { spawnSync } from 'node:child_process';
 import { argv, exit, stderr, stdout } from 'node:process';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { BaseLab } from './base-lab.js';
+import { FLAVOURS, topologyOf } from './flavours.js';
+import { KubeadmLab } from './kubeadm/lab.js';
 import { Lab } from './lab.js';
-import { ALL_HOSTS, LAB_DIR } from './settings.js';
 import { printStatus } from './status.js';
+import { hostsOf, type Flavour } from './topology.js';
+
+const hostNames = (flavour: Flavour): string =>
+  hostsOf(topologyOf(flavour))
+    .map((host) => host.name)
+    .join(', ');
 
 const program = new Command('lab')
-  .description('Three control planes, a load balancer and a PKI on this machine, with a real systemd each.')
+  .description('Clusters on this machine, on hosts with a real systemd each.')
+  .addOption(
+    new Option('--flavour <name>', 'how the control planes are laid out')
+      .choices(FLAVOURS)
+      .default('systemd'),
+  )
   .addHelpText(
     'after',
     `
-Hosts: ${ALL_HOSTS.map((host) => host.name).join(', ')} (or with .lab.example.net)
+Hosts of systemd: ${hostNames('systemd')}
+Hosts of kubeadm: ${hostNames('kubeadm')}
 
 Examples:
   npm run lab -- up                        make the lab, or repair the one that is there
@@ -19,35 +33,54 @@ Examples:
   npm run lab -- kill kubemaster1002       power loss; "start" brings it back
   npm run lab -- cut kubemaster1003        pull its network cable; "heal" puts it back
   npm run lab -- fault                     each apiserver trusts its own tokens only, as at the beginning
+  npm run lab -- up --flavour kubeadm      kubelets with static pods, made by kubeadm
+  npm run lab -- pristine --flavour kubeadm   all hosts as they were made
 
-An operator's view of the cluster: ${LAB_DIR}/bastion (cluster.yaml, ssh_config, kubeconfig, ...)`,
+An operator's view of a cluster (cluster.yaml, ssh_config, kubeconfig, ...):
+  ${FLAVOURS.map((flavour) => `${flavour}: ${topologyOf(flavour).bastion.folder}`).join('\n  ')}`,
   );
 
 const print = (text: string): void => {
   stdout.write(`${text}\n`);
 };
 
+const flavour = (): Flavour => program.opts<{ flavour: Flavour }>().flavour;
+
+const attach = (): BaseLab => (flavour() === 'kubeadm' ? KubeadmLab.attach() : Lab.attach());
+
+/** For what only one flavour can do. */
+const attachTo = <F extends Flavour>(wanted: F): F extends 'kubeadm' ? KubeadmLab : Lab => {
+  if (flavour() !== wanted) throw new Error(`Only --flavour ${wanted} has this command`);
+  return attach() as F extends 'kubeadm' ? KubeadmLab : Lab;
+};
+
 /** A command that does one thing to one host. */
 const onHost = (
   name: string,
   description: string,
-  action: (lab: Lab, host: string) => Promise<void>,
+  action: (lab: BaseLab, host: string) => Promise<void>,
 ): void => {
   program
     .command(name)
     .argument('<host>')
     .description(description)
     .action(async (host: string) => {
-      await action(Lab.attach(), host);
+      await action(attach(), host);
       print(`${host}: ${name} done`);
     });
+};
+
+/** Runs a command as root on a host and ends as it ended. */
+const enter = async (host: string, command: readonly string[]): Promise<never> => {
+  const [file = '', ...args] = await attach().machine(host).enter(command);
+  return exit(spawnSync(file, args, { stdio: 'inherit' }).status ?? 1);
 };
 
 program
   .command('up')
   .description('make the lab, or repair the one that is there')
   .action(async () => {
-    const lab = await Lab.up();
+    const lab = await (flavour() === 'kubeadm' ? KubeadmLab.up() : Lab.up());
     print(`The lab is up. The operator's files are in ${lab.bastion.folder}`);
   });
 
@@ -55,33 +88,27 @@ program
   .command('down')
   .description('end the hosts and remove everything but the cache')
   .action(async () => {
-    await Lab.down();
+    await (flavour() === 'kubeadm' ? KubeadmLab.down() : Lab.down());
     print('The lab is down.');
   });
 
 program
   .command('status')
   .description('hosts, apiservers and who trusts whose tokens')
-  .action(() => printStatus(Lab.attach(), print));
+  .action(() => printStatus(attach(), print));
 
 program
   .command('shell')
   .argument('<host>')
   .description('a root shell on a host, past SSH')
-  .action(async (host: string) => {
-    const [file = '', ...args] = await Lab.attach().machine(host).enter(['bash', '--login']);
-    exit(spawnSync(file, args, { stdio: 'inherit' }).status ?? 1);
-  });
+  .action((host: string) => enter(host, ['bash', '--login']));
 
 program
   .command('exec')
   .argument('<host>')
   .argument('<command...>')
   .description('run a command as root on a host, past SSH')
-  .action(async (host: string, command: string[]) => {
-    const [file = '', ...args] = await Lab.attach().machine(host).enter(command);
-    exit(spawnSync(file, args, { stdio: 'inherit' }).status ?? 1);
-  });
+  .action(enter);
 
 onHost('cut', "pull the host's network cable", (lab, host) => lab.cut(host));
 onHost('heal', 'put the cable back', (lab, host) => lab.heal(host));
@@ -91,18 +118,26 @@ onHost('start', 'start a host that is off', (lab, host) => lab.start(host));
 
 program
   .command('fault')
-  .description('put the fault back: new keys, each trusted by its own apiserver only')
+  .description('systemd: put the fault back: new keys, each trusted by its own apiserver only')
   .action(async () => {
-    await Lab.attach().restoreFault();
+    await attachTo('systemd').restoreFault();
     print('Each apiserver trusts its own tokens only.');
   });
 
 program
   .command('trust')
-  .description('mend the fault by hand, all apiservers at once (not a rotation)')
+  .description('systemd: mend the fault by hand, all apiservers at once (not a rotation)')
   .action(async () => {
-    await Lab.attach().trustEachOther();
+    await attachTo('systemd').trustEachOther();
     print('Every apiserver trusts the tokens of all.');
+  });
+
+program
+  .command('pristine')
+  .description("kubeadm: make all hosts what they were after the build, etcd's data included")
+  .action(async () => {
+    await attachTo('kubeadm').restorePristine();
+    print('All hosts are as they were made.');
   });
 
 try {

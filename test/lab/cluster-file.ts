@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BASTION } from './bastion-paths.js';
+import type { BastionPaths } from './bastion-paths.js';
+import { BASTION } from './settings.js';
 
 /** For tests that make many restarts and judge something else than their pace. */
 export const QUICK: readonly (readonly [RegExp, string])[] = [
@@ -11,13 +12,14 @@ export const QUICK: readonly (readonly [RegExp, string])[] = [
 export const clusterFileWith = async (
   name: string,
   replacements: readonly (readonly [RegExp, string])[],
+  bastion: BastionPaths = BASTION,
 ): Promise<string> => {
-  let text = await readFile(BASTION.clusterFile, 'utf8');
+  let text = await readFile(bastion.clusterFile, 'utf8');
   for (const [pattern, replacement] of replacements) {
     if (!pattern.test(text)) throw new Error(`The lab's cluster file has nothing like ${pattern.source}`);
     text = text.replace(pattern, replacement);
   }
-  const path = join(BASTION.folder, `cluster-${name}.yaml`);
+  const path = join(bastion.folder, `cluster-${name}.yaml`);
   await writeFile(path, text);
   return path;
 };

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
-import { BASTION } from './bastion-paths.js';
-import { CONTROL_PLANES } from './settings.js';
+import type { Topology } from './topology.js';
 
-/** The command line of etcdctl with the bastion's client certificate. */
-export const etcdctlArguments = (args: readonly string[]): string[] => [
-  join(BASTION.bin, 'etcdctl'),
-  `--endpoints=${CONTROL_PLANES.map((host) => `https://${host.address}:2379`).join(',')}`,
-  `--cacert=${BASTION.etcd.ca}`,
-  `--cert=${BASTION.etcd.cert}`,
-  `--key=${BASTION.etcd.key}`,
+/** The command line of etcdctl with the client certificate of a lab's bastion. */
+export const etcdctlArguments = ({ bastion, controlPlanes }: Topology, args: readonly string[]): string[] => [
+  join(bastion.bin, 'etcdctl'),
+  `--endpoints=${controlPlanes.map((host) => `https://${host.address}:2379`).join(',')}`,
+  `--cacert=${bastion.etcd.ca}`,
+  `--cert=${bastion.etcd.cert}`,
+  `--key=${bastion.etcd.key}`,
   ...args,
 ];

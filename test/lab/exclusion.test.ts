@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { certroll, start, type JsonEvent } from '../support/certroll.js';
-import { BASTION } from './bastion-paths.js';
 import { clusterFileWith } from './cluster-file.js';
 import { Lab } from './lab.js';
-import { CONTROL_PLANES, hostNamed } from './settings.js';
+import { BASTION, CONTROL_PLANES, hostNamed } from './settings.js';
 import { lockKeys } from './registry.js';
 import { until } from './wait.js';
 

@@ -6,6 +6,7 @@ import { LOAD_BALANCER_UNITS } from './load-balancer.js';
 import type { Machine } from './machine.js';
 import { restorePristine } from './pristine.js';
 import { createSigningKey, installBundle, installOwnKey, publicKeyOf, readCertificate } from './sa-keys.js';
+import { SYSTEMD } from './settings.js';
 import { run } from './shell.js';
 import { until } from './wait.js';
 
@@ -53,7 +54,7 @@ export const restoreFault = async (machines: readonly Machine[]): Promise<void> 
   await Promise.all(withRole(machines, 'load-balancer').map(restoreBalancer));
   await waitForCfssl();
   await Promise.all(withRole(machines, 'control-plane').map(restoreControlPlane));
-  for (const prefix of ETCD_PREFIXES) await run(etcdctlArguments(['del', '--prefix', prefix]));
+  for (const prefix of ETCD_PREFIXES) await run(etcdctlArguments(SYSTEMD, ['del', '--prefix', prefix]));
   await waitForHealth(machines, 120);
 };
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, chown, lchown, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { IDS, type LabUser } from './settings.js';
@@ -28,7 +29,9 @@ export const enable = async (root: string, unit: string): Promise<void> => {
   const link = join(wants, unit);
   await mkdir(wants, { recursive: true });
   await rm(link, { force: true });
-  const folder = unit === 'haproxy.service' ? '/lib/systemd/system' : '/etc/systemd/system';
+  const own = '/etc/systemd/system';
+  // A unit of one of Debian's packages lies elsewhere.
+  const folder = existsSync(join(root, own, unit)) ? own : '/lib/systemd/system';
   await symlink(`${folder}/${unit}`, link);
   await lchown(link, 0, 0);
 };

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:https';
-import { BASTION } from './bastion-paths.js';
+import type { BastionPaths } from './bastion-paths.js';
 import { agentFor, ask, type Answer, type Call } from './http.js';
-import { readPair } from './pki.js';
-import { API_PORT, CLIENT_ACCOUNT } from './settings.js';
+import { readCredentials } from './kubeconfig.js';
+import { API_PORT, BASTION, CLIENT_ACCOUNT } from './settings.js';
 
 /** One pair of the matrix: what `verifier` answered to a token that `signer` minted. */
 export interface MatrixEntry {
@@ -29,10 +29,12 @@ export class KubeClient {
     this.#bearer = bearer;
   }
 
-  static async open(options: { readonly keepAlive?: boolean } = {}): Promise<KubeClient> {
-    const ca = await readFile(BASTION.kubeCa, 'utf8');
-    const { cert, key } = await readPair('bastion-admin');
-    return new KubeClient(agentFor({ ca, cert, key }, options), agentFor({ ca }, options));
+  static async open(
+    options: { readonly keepAlive?: boolean; readonly bastion?: BastionPaths } = {},
+  ): Promise<KubeClient> {
+    const { kubeconfig } = options.bastion ?? BASTION;
+    const { ca, ...client } = readCredentials(await readFile(kubeconfig, 'utf8'));
+    return new KubeClient(agentFor({ ca, ...client }, options), agentFor({ ca }, options));
   }
 
   asAdmin(address: string, path: string, call: Omit<Call, 'url'> = {}): Promise<Answer> {

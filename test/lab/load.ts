@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { LoadCounts } from './load/counts.js';
+import type { Flavour } from './topology.js';
 
 export type { LoadCounts } from './load/counts.js';
 
@@ -27,12 +28,13 @@ export class Load {
       readonly maxSeconds?: number;
       /** Milliseconds between two rounds of the clients that ask each apiserver at its own address. */
       readonly tickMs?: number;
+      readonly flavour?: Flavour;
     } = {},
   ): Promise<Load> {
     const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
     const child = fork(
       fileURLToPath(new URL('./load/worker.ts', import.meta.url)),
-      [String(options.maxSeconds ?? 900), String(options.tickMs ?? 50)],
+      [String(options.maxSeconds ?? 900), String(options.tickMs ?? 50), options.flavour ?? 'systemd'],
       {
         execArgv: ['--import', loader],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

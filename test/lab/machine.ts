@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { BASE_DIR } from './build/base.js';
-import { enterCgroupScript, removeCgroup } from './cgroup.js';
+import { enterCgroupScript, removeCgroup, type ControlGroups } from './cgroup.js';
 import { cableIn, removeCable, setCable } from './network.js';
 import { findInit, findProcesses, signal, waitForEnd } from './processes.js';
-import { LAB_DIR, NETWORK, type HostSpec } from './settings.js';
-import { run } from './shell.js';
+import { isMounted, mountOverlay, unmount } from './overlay.js';
+import type { HostSpec } from './topology.js';
 import { until } from './wait.js';
 
 export interface ExecResult {
@@ -19,38 +18,62 @@ export interface ExecResult {
 
 export type MachineState = 'off' | 'cut' | 'on';
 
+/** Where the hosts of one lab live, and what makes them up. */
+export interface Housing {
+  /** The lab's folder; each host gets one below it. */
+  readonly dir: string;
+  readonly bridge: string;
+  readonly groups: ControlGroups;
+  /** Trees under a host's own, the uppermost first. */
+  readonly lowers: (host: HostSpec) => readonly string[];
+  /** Folders of a host that lie on this machine's disk as they are: an overlay cannot hold other overlays. */
+  readonly volumes: readonly string[];
+  /** Further arguments of nspawn. */
+  readonly privileges: readonly string[];
+}
+
 /** One host: an overlay on the base tree, and a systemd-nspawn that runs a real systemd on it. */
 export class Machine {
   readonly spec: HostSpec;
   readonly folder: string;
   /** The host's root as seen from this machine; writing here is writing on the host. */
   readonly root: string;
-  readonly #upper: string;
+  /** What differs from the trees below. */
+  readonly upper: string;
+  readonly #housing: Housing;
 
-  constructor(spec: HostSpec) {
+  constructor(spec: HostSpec, housing: Housing) {
     this.spec = spec;
-    this.folder = join(LAB_DIR, 'hosts', spec.name);
+    this.#housing = housing;
+    this.folder = join(housing.dir, 'hosts', spec.name);
     this.root = join(this.folder, 'root');
-    this.#upper = join(this.folder, 'upper');
+    this.upper = join(this.folder, 'upper');
+  }
+
+  /** Where a folder of the host that is no part of its overlay lies on this machine. */
+  volume(path: string): string {
+    return join(this.folder, 'volumes', path);
   }
 
   async mount(): Promise<void> {
     const work = join(this.folder, 'work');
-    for (const each of [this.#upper, work, this.root]) await mkdir(each, { recursive: true });
-    const options = `lowerdir=${BASE_DIR},upperdir=${this.#upper},workdir=${work}`;
-    await run(['mount', '-t', 'overlay', 'overlay', '-o', options, this.root]);
+    const volumes = this.#housing.volumes.map((path) => this.volume(path));
+    for (const each of [this.upper, work, this.root, ...volumes]) await mkdir(each, { recursive: true });
+    await mountOverlay(this.root, { lowers: this.#housing.lowers(this.spec), upper: this.upper, work });
   }
 
-  async isMounted(): Promise<boolean> {
-    const mounts = await readFile('/proc/self/mounts', 'utf8');
-    return mounts.split('\n').some((line) => line.split(' ')[1] === this.root);
+  isMounted(): Promise<boolean> {
+    return isMounted(this.root);
+  }
+
+  unmount(): Promise<void> {
+    return unmount(this.root);
   }
 
   /** Ends the machine if it runs, unmounts it, and deletes all it ever wrote. */
   async remove(): Promise<void> {
     await this.kill();
-    // More than once when a lab that crashed was mounted over.
-    while (await this.isMounted()) await run(['umount', this.root]);
+    await this.unmount();
     await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -66,7 +89,7 @@ export class Machine {
       `--directory=${this.root}`,
       `--machine=${this.spec.machine}`,
       `--hostname=${this.spec.name}`,
-      `--network-bridge=${NETWORK.bridge}`,
+      `--network-bridge=${this.#housing.bridge}`,
       '--register=no',
       // Without a systemd on this machine there is nobody to ask for a scope.
       ...(existsSync('/run/systemd/system') ? [] : ['--keep-unit']),
@@ -74,19 +97,25 @@ export class Machine {
       '--link-journal=no',
       '--resolv-conf=off',
       '--timezone=off',
+      ...this.#housing.privileges,
+      ...this.#housing.volumes.map((path) => `--bind=${this.volume(path)}:${path}`),
       ...Object.entries(binds).map(([inside, outside]) => `--bind-ro=${outside}:${inside}`),
       '--boot',
     ];
-    const child = spawn('sh', ['-c', enterCgroupScript(this.spec.name), 'sh', ...nspawn], {
-      detached: true,
-      stdio: ['ignore', log.fd, log.fd],
-      env: { PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin' },
-    });
+    const child = spawn(
+      'sh',
+      ['-c', enterCgroupScript(this.#housing.groups, this.spec.name), 'sh', ...nspawn],
+      {
+        detached: true,
+        stdio: ['ignore', log.fd, log.fd],
+        env: { PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin' },
+      },
+    );
     child.unref();
     await log.close();
     const pid = await until(`${this.spec.name} has an init`, 20, async () => {
       const supervisor = await this.pid();
-      return supervisor !== undefined && (await findInit(this.#upper)) !== undefined && supervisor;
+      return supervisor !== undefined && (await findInit(this.upper)) !== undefined && supervisor;
     });
     await writeFile(join(this.folder, 'nspawn.pid'), `${pid}\n`);
   }
@@ -101,7 +130,7 @@ export class Machine {
   /** SIGKILL for the whole machine at once: to those who talk to it, a power loss. */
   async kill(): Promise<void> {
     // The kernel ends everything else in there together with PID 1; nspawn would then end by itself.
-    const pids = [await findInit(this.#upper), await this.pid()].filter((pid) => pid !== undefined);
+    const pids = [await findInit(this.upper), await this.pid()].filter((pid) => pid !== undefined);
     for (const pid of pids) signal(pid, 'SIGKILL');
     for (const pid of pids) await waitForEnd(pid, 20);
     await this.#tidy();
@@ -119,7 +148,7 @@ export class Machine {
   /** Removes what a machine that has ended may leave on this one. */
   async #tidy(): Promise<void> {
     await removeCable(this.spec.machine);
-    await removeCgroup(this.spec.name);
+    await removeCgroup(this.#housing.groups, this.spec.name);
     await rmdir(join('/run/systemd/nspawn/propagate', this.spec.machine)).catch(() => undefined);
   }
 
@@ -138,7 +167,7 @@ export class Machine {
 
   /** The command line that runs `argv` as root on the host, past SSH: works on a host that is cut off. */
   async enter(argv: readonly string[]): Promise<string[]> {
-    const init = await findInit(this.#upper);
+    const init = await findInit(this.upper);
     if (init === undefined) throw new Error(`${this.spec.name} is off`);
     const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup', '--root', '--wd'];
     const environment = [

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
-import { NETWORK } from './settings.js';
 import { run } from './shell.js';
+import type { Network } from './topology.js';
 import { until } from './wait.js';
 
 const exists = (link: string): Promise<boolean> =>
@@ -9,16 +9,15 @@ const exists = (link: string): Promise<boolean> =>
     () => false,
   );
 
-/** Makes the lab's bridge, with an address for this machine: the bastion's. */
-export const createBridge = async (): Promise<void> => {
-  const { bridge, gateway, prefix } = NETWORK;
+/** Makes a lab's bridge, with an address for this machine: the bastion's. */
+export const createBridge = async ({ bridge, gateway, prefix }: Network): Promise<void> => {
   if (!(await exists(bridge))) await run(['ip', 'link', 'add', bridge, 'type', 'bridge']);
   await run(['ip', 'address', 'replace', `${gateway}/${prefix}`, 'dev', bridge]);
   await run(['ip', 'link', 'set', bridge, 'up']);
 };
 
-export const deleteBridge = async (): Promise<void> => {
-  if (await exists(NETWORK.bridge)) await run(['ip', 'link', 'delete', NETWORK.bridge]);
+export const deleteBridge = async ({ bridge }: Network): Promise<void> => {
+  if (await exists(bridge)) await run(['ip', 'link', 'delete', bridge]);
 };
 
 /** This machine's end of a host's network pair, as nspawn names it. */

@@ -11,6 +11,8 @@ export interface Pair {
 }
 
 export interface LeafRequest {
+  /** Folder of the authority's files; the systemd lab's unless given. */
+  readonly folder?: string;
   readonly ca: string;
   readonly name: string;
   readonly commonName: string;
@@ -19,18 +21,20 @@ export interface LeafRequest {
   readonly usage: readonly ('serverAuth' | 'clientAuth')[];
 }
 
+const configIn = (folder: string): string => join(folder, 'openssl.cnf');
+
 /** Private: root only. */
 export const PKI_FOLDER = join(LAB_DIR, 'pki');
 /** An empty configuration: the machine's own one adds extensions that would stand there twice. */
-export const OPENSSL_CONFIG = join(PKI_FOLDER, 'openssl.cnf');
+export const OPENSSL_CONFIG = configIn(PKI_FOLDER);
 
-const certificate = (name: string): string => join(PKI_FOLDER, `${name}.crt`);
-const privateKey = (name: string): string => join(PKI_FOLDER, `${name}.key`);
+const certificate = (name: string, folder = PKI_FOLDER): string => join(folder, `${name}.crt`);
+const privateKey = (name: string, folder = PKI_FOLDER): string => join(folder, `${name}.key`);
 
 /** The lab's own authorities (all but the issuing by cfssl), made with openssl and kept in the lab's folder. */
-export const preparePki = async (): Promise<void> => {
-  await mkdir(PKI_FOLDER, { recursive: true, mode: 0o700 });
-  await writeFile(OPENSSL_CONFIG, '[req]\ndistinguished_name = dn\n[dn]\n');
+export const preparePki = async (folder = PKI_FOLDER): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(configIn(folder), '[req]\ndistinguished_name = dn\n[dn]\n');
 };
 
 const make = async (
@@ -39,9 +43,10 @@ const make = async (
   days: number,
   extensions: readonly string[],
   ca?: string,
+  folder = PKI_FOLDER,
 ): Promise<void> => {
   await run([
-    ...['openssl', 'req', '-x509', '-config', OPENSSL_CONFIG, '-days', String(days), '-subj', subject],
+    ...['openssl', 'req', '-x509', '-config', configIn(folder), '-days', String(days), '-subj', subject],
     ...[
       '-newkey',
       'ec',
@@ -49,11 +54,11 @@ const make = async (
       'ec_paramgen_curve:P-256',
       '-noenc',
       '-keyout',
-      privateKey(name),
+      privateKey(name, folder),
       '-out',
-      certificate(name),
+      certificate(name, folder),
     ],
-    ...(ca === undefined ? [] : ['-CA', certificate(ca), '-CAkey', privateKey(ca)]),
+    ...(ca === undefined ? [] : ['-CA', certificate(ca, folder), '-CAkey', privateKey(ca, folder)]),
     ...extensions.flatMap((extension) => ['-addext', extension]),
   ]);
 };
@@ -64,9 +69,9 @@ export const authority = async (name: string): Promise<TestCert> => {
   return { certFile: certificate(name), keyFile: privateKey(name), pem, key };
 };
 
-export const readPair = async (name: string): Promise<Pair> => ({
-  cert: await readFile(certificate(name), 'utf8'),
-  key: await readFile(privateKey(name), 'utf8'),
+export const readPair = async (name: string, folder = PKI_FOLDER): Promise<Pair> => ({
+  cert: await readFile(certificate(name, folder), 'utf8'),
+  key: await readFile(privateKey(name, folder), 'utf8'),
 });
 
 export const createCa = async (name: string, commonName: string): Promise<Pair> => {
@@ -91,6 +96,6 @@ export const createLeaf = async (leaf: LeafRequest): Promise<Pair> => {
     ...(leaf.sans ? [`subjectAltName=${leaf.sans.map(sanOf).join(',')}`] : []),
   ];
   // Longer than what an apiserver makes for itself at its start (three years): so that the two can be told apart.
-  await make(leaf.name, subject, 1461, extensions, leaf.ca);
-  return readPair(leaf.name);
+  await make(leaf.name, subject, 1461, extensions, leaf.ca, leaf.folder);
+  return readPair(leaf.name, leaf.folder);
 };

@@ -14,9 +14,14 @@ export const findProcesses = async (test: (argv: readonly string[]) => boolean):
   return found;
 };
 
+/** True when the root of the process, by its mounts, is an overlay with that upper folder. */
+const hasRoot = (mounts: string, upperFolder: string): boolean =>
+  mounts.split('\n').some((line) => line.split(' ')[4] === '/' && line.includes(`upperdir=${upperFolder},`));
+
 /**
- * The init of a container, seen from outside: PID 1 of its own world, on that overlay. Found by what it is
- * and not as a child of its nspawn, because it outlives an nspawn that was killed.
+ * The init of a container, seen from outside: PID 1 of its own world, whose root is that overlay. Found by
+ * what it is and not as a child of its nspawn, because it outlives an nspawn that was killed. A pod's first
+ * process is PID 1 too, and has folders of that overlay mounted, but another root.
  */
 export const findInit = async (upperFolder: string): Promise<number | undefined> => {
   for (const name of await readdir('/proc')) {
@@ -25,7 +30,7 @@ export const findInit = async (upperFolder: string): Promise<number | undefined>
     const inside = pids?.split(/\s+/) ?? [];
     if (inside.length < 2 || inside.at(-1) !== '1') continue;
     const mounts = await readOr(`/proc/${name}/mountinfo`);
-    if (mounts.includes(`upperdir=${upperFolder},`)) return Number(name);
+    if (hasRoot(mounts, upperFolder)) return Number(name);
   }
   return undefined;
 };

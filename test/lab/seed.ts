@@ -1,9 +1,8 @@
-import { KubeClient } from './kube.js';
+import type { KubeClient } from './kube.js';
 import { CLIENT_ACCOUNT, type HostSpec } from './settings.js';
 
 /** Makes the objects that the tests' clients need: a service account that may read. */
-export const seedObjects = async (host: HostSpec): Promise<void> => {
-  const kube = await KubeClient.open();
+export const seedObjects = async (kube: KubeClient, host: HostSpec): Promise<void> => {
   const create = async (path: string, body: object): Promise<void> => {
     const answer = await kube.asAdmin(host.address, path, { method: 'POST', body });
     // 409: it is there already.

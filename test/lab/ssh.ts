@@ -1,5 +1,4 @@
-import { BASTION } from './bastion-paths.js';
-import { hostNamed } from './settings.js';
+import { BASTION, hostNamed } from './settings.js';
 import { run } from './shell.js';
 
 const quote = (argument: string): string => `'${argument.replaceAll("'", "'\\''")}'`;

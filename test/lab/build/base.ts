@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CACHE_DIR, IDS, LIMITED_PASSWORD, VERSIONS } from '../settings.js';
 import { run, say } from '../shell.js';
@@ -64,12 +65,7 @@ export const BASE_DIR = join(CACHE_DIR, `base-${VERSIONS.debian}-${key}`);
 
 /** Makes the base tree with debootstrap unless the cache has it. */
 export const ensureBase = async (): Promise<void> => {
-  try {
-    await access(BASE_DIR);
-    return;
-  } catch {
-    // Not there yet: made below.
-  }
+  if (existsSync(BASE_DIR)) return;
   const started = Date.now();
   say('making the base tree of the hosts with debootstrap; takes a minute or two');
   const half = `${BASE_DIR}.part`;

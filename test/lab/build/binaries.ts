@@ -7,15 +7,28 @@ import { secondsSince } from '../wait.js';
 import { findGo } from './go.js';
 import { kubernetesModule } from './kubernetes-module.js';
 
-/** Paths of the programs that the hosts run, on this machine. */
-export interface Binaries {
-  readonly 'kube-apiserver': string;
-  readonly 'kube-controller-manager': string;
-  readonly kubectl: string;
-  readonly etcd: string;
-  readonly etcdctl: string;
-}
-type Program = keyof Binaries;
+export type Program =
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubeadm'
+  | 'kubectl'
+  | 'kubelet'
+  | 'etcd'
+  | 'etcdctl';
+
+/** Paths of programs on this machine. */
+export type Programs<P extends Program> = Readonly<Record<P, string>>;
+
+/** What the hosts of the systemd flavour run. */
+const SYSTEMD_PROGRAMS = [
+  'etcd',
+  'etcdctl',
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kubectl',
+] as const satisfies readonly Program[];
+export type Binaries = Programs<(typeof SYSTEMD_PROGRAMS)[number]>;
 
 interface Recipe {
   readonly folder: string;
@@ -64,7 +77,10 @@ const etcd = (target: string): Recipe => ({
 const RECIPES: Readonly<Record<Program, Recipe>> = {
   'kube-apiserver': kubernetes('kube-apiserver'),
   'kube-controller-manager': kubernetes('kube-controller-manager'),
+  'kube-scheduler': kubernetes('kube-scheduler'),
+  kubeadm: kubernetes('kubeadm'),
   kubectl: kubernetes('kubectl'),
+  kubelet: kubernetes('kubelet'),
   etcd: etcd('go.etcd.io/etcd/server/v3'),
   etcdctl: etcd('go.etcd.io/etcd/etcdctl/v3'),
 };
@@ -119,11 +135,11 @@ const ensure = async (program: Program): Promise<string> => {
   return path;
 };
 
-/** The programs of the hosts: given by variables, from the cache, or built now (one after the other: each build uses all cores). */
-export const ensureBinaries = async (): Promise<Binaries> => ({
-  etcd: await ensure('etcd'),
-  etcdctl: await ensure('etcdctl'),
-  'kube-apiserver': await ensure('kube-apiserver'),
-  'kube-controller-manager': await ensure('kube-controller-manager'),
-  kubectl: await ensure('kubectl'),
-});
+/** Programs given by variables, from the cache, or built now (one after the other: each build uses all cores). */
+export const ensurePrograms = async <P extends Program>(names: readonly P[]): Promise<Programs<P>> => {
+  const paths: Partial<Record<P, string>> = {};
+  for (const name of names) paths[name] = await ensure(name);
+  return paths as Programs<P>;
+};
+
+export const ensureBinaries = (): Promise<Binaries> => ensurePrograms(SYSTEMD_PROGRAMS);

@@ -1,7 +1,7 @@
 import type { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentFor, ask, NoAnswer, type Answer } from '../http.js';
-import { API_PORT, CLIENT_ACCOUNT, LOAD_BALANCER } from '../settings.js';
+import { API_PORT, CLIENT_ACCOUNT } from '../settings.js';
 import { note, type LoadCounts } from './counts.js';
 import type { Token, TokenPool } from './tokens.js';
 
@@ -10,7 +10,7 @@ const PAUSE_MS = 50;
 /** As in client-go: so many times a request is sent again when the server says when to come. */
 const MAX_LATER = 10;
 
-const URL = `https://${LOAD_BALANCER.address}:${API_PORT}/api/v1/namespaces/${CLIENT_ACCOUNT.namespace}/serviceaccounts/${CLIENT_ACCOUNT.name}`;
+const PATH = `/api/v1/namespaces/${CLIENT_ACCOUNT.namespace}/serviceaccounts/${CLIENT_ACCOUNT.name}`;
 
 /** Clients that keep their connections through the load balancer, and retry as client-go does. */
 export class BalancedLoad {
@@ -70,7 +70,8 @@ export class BalancedLoad {
 
   /** One request; once more on a new connection when the old one turned out to be closed. */
   async #send(agent: Agent, token: Token): Promise<Answer> {
-    const call = { url: URL, token: token.token, timeoutMs: 15_000 };
+    const { address } = this.#pool.lab.loadBalancer;
+    const call = { url: `https://${address}:${API_PORT}${PATH}`, token: token.token, timeoutMs: 15_000 };
     try {
       return await ask(agent, call);
     } catch (error) {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { BASTION } from '../bastion-paths.js';
-import { API_PORT, API_SERVER_NAME, LOAD_BALANCER } from '../settings.js';
+import { API_PORT, API_SERVER_NAME } from '../settings.js';
 import { note, type LoadCounts } from './counts.js';
 import type { TokenPool } from './tokens.js';
 
@@ -15,7 +14,14 @@ export const runCalico = async (pool: TokenPool, counts: LoadCounts, signal: Abo
   const address = `${API_SERVER_NAME}:${API_PORT}`;
   const curl = [
     ...['--silent', '--output', '/dev/null', '--write-out', '%{http_code}', '--max-time', '10'],
-    ...['--cacert', BASTION.kubeCa, '--resolve', `${address}:${LOAD_BALANCER.address}`, '--header', '@-'],
+    ...[
+      '--cacert',
+      pool.lab.bastion.kubeCa,
+      '--resolve',
+      `${address}:${pool.lab.loadBalancer.address}`,
+      '--header',
+      '@-',
+    ],
     `https://${address}/version`,
   ];
   while (!signal.aborted) {

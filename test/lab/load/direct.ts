@@ -1,7 +1,8 @@
 import type { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentFor, ask } from '../http.js';
-import { API_PORT, CONTROL_PLANES, type HostSpec } from '../settings.js';
+import { API_PORT } from '../settings.js';
+import type { HostSpec } from '../topology.js';
 import { note, type LoadCounts } from './counts.js';
 import type { Token, TokenPool } from './tokens.js';
 
@@ -29,14 +30,17 @@ export class DirectLoad {
     this.#pool = pool;
     this.#counts = counts;
     this.#agents = new Map(
-      CONTROL_PLANES.map((host) => [host.name, agentFor({ ca }, { keepAlive: true, maxSockets: 16 })]),
+      pool.lab.controlPlanes.map((host) => [
+        host.name,
+        agentFor({ ca }, { keepAlive: true, maxSockets: 16 }),
+      ]),
     );
   }
 
   /** Notes which pairs are broken before anything is done. Not counted. */
   async lookAround(): Promise<void> {
     for (const token of this.#pool.fresh()) {
-      for (const verifier of CONTROL_PLANES) {
+      for (const verifier of this.#pool.lab.controlPlanes) {
         const { status } = await this.#ask(token, verifier);
         if (status === 401) this.#excused.add(`${token.kid} ${verifier.name}`);
       }
@@ -55,7 +59,7 @@ export class DirectLoad {
   #tick(): void {
     const older = Array.from({ length: KEPT_PER_TICK }, () => this.#pool.kept(this.#turn++));
     const tokens = [...this.#pool.fresh(), ...older.filter((token) => token !== undefined)];
-    for (const verifier of CONTROL_PLANES) {
+    for (const verifier of this.#pool.lab.controlPlanes) {
       for (const token of tokens) void this.#present(token, verifier);
     }
   }

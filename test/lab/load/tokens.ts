@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeClient, kidOf } from '../kube.js';
-import { CONTROL_PLANES, type HostSpec } from '../settings.js';
+import type { HostSpec, Topology } from '../topology.js';
 import { note, type LoadCounts } from './counts.js';
 
 export interface Token {
@@ -24,14 +24,18 @@ export class TokenPool {
   readonly #counts: LoadCounts;
   #mints = 0;
 
-  private constructor(kube: KubeClient, counts: LoadCounts) {
+  private constructor(
+    readonly lab: Topology,
+    kube: KubeClient,
+    counts: LoadCounts,
+  ) {
     this.#kube = kube;
     this.#counts = counts;
   }
 
-  static async open(counts: LoadCounts): Promise<TokenPool> {
-    const pool = new TokenPool(await KubeClient.open({ keepAlive: true }), counts);
-    await Promise.all(CONTROL_PLANES.map((host) => pool.#mint(host, true)));
+  static async open(lab: Topology, counts: LoadCounts): Promise<TokenPool> {
+    const pool = new TokenPool(lab, await KubeClient.open({ keepAlive: true, bastion: lab.bastion }), counts);
+    await Promise.all(lab.controlPlanes.map((host) => pool.#mint(host, true)));
     return pool;
   }
 
@@ -50,7 +54,7 @@ export class TokenPool {
       this.#mints += 1;
       const keep = this.#mints % KEEP_EVERY === 0;
       await Promise.all(
-        CONTROL_PLANES.map((host) =>
+        this.lab.controlPlanes.map((host) =>
           this.#mint(host, keep).catch((error: unknown) =>
             note(this.#counts, { client: 'mint', signer: host.name, what: String(error) }),
           ),

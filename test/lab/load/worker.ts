@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { argv, exit } from 'node:process';
-import { BASTION } from '../bastion-paths.js';
 import { BalancedLoad } from './balanced.js';
 import { runCalico } from './calico.js';
 import { emptyCounts } from './counts.js';
 import { DirectLoad } from './direct.js';
 import { TokenPool } from './tokens.js';
+import { topologyOf } from '../flavours.js';
 
 /*
  * The process of the load clients; started by load.ts, which talks to it over IPC. It ends when told to, when
  * its parent is gone, and at the latest after the seconds given as its first argument. The second one is the pace of
- * the clients that ask each apiserver at its own address.
+ * the clients that ask each apiserver at its own address; the third one is the flavour of the lab.
  */
 const started = Date.now();
 const stop = new AbortController();
@@ -25,8 +25,9 @@ process.on('message', (message) => {
 process.on('disconnect', () => exit(0));
 setTimeout(() => stop.abort(), Number(argv[2] ?? '600') * 1000).unref();
 
-const ca = await readFile(BASTION.kubeCa, 'utf8');
-const pool = await TokenPool.open(counts);
+const lab = topologyOf(argv[4] ?? 'systemd');
+const ca = await readFile(lab.bastion.kubeCa, 'utf8');
+const pool = await TokenPool.open(lab, counts);
 const direct = new DirectLoad(pool, counts, ca, Number(argv[3] ?? '50'));
 await direct.lookAround();
 process.send?.('ready');

@@ -1,0 +1,3 @@
+module certroll.lab/pause
+
+go 1.24.0
