@@ -48,10 +48,8 @@ export class LocalTransport implements Transport {
     const bytes =
       stdin instanceof Secret ? stdin.reveal((secret) => Buffer.from(secret)) : Buffer.from(stdin as string);
     const PATH = `${join(this.dir, 'bin')}:${process.env['PATH'] ?? ''}`;
-    const [program, ...more] = [...this.prefix, this.#shell, '-c', commandLine(words)] as [
-      string,
-      ...string[],
-    ];
+    const command = [this.#shell, '-c', commandLine(words)] as const;
+    const [program, ...more] = this.prefix.length > 0 ? [...this.prefix, ...command] : command;
     const child = spawn(program, more, { env: { ...process.env, PATH } });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
