@@ -1,9 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
-/** Four projects: what needs no peer, what explores the model, what talks to real local peers, what needs the lab. */
+/** Projects: what needs no peer, what explores the model, what talks to real local peers, what needs a lab, by flavour. */
 const project = (name: string, extra: object = {}) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 20_000, ...extra },
 });
+
+/** One lab of each flavour on a machine: its test files take turns. */
+const lab = {
+  globalSetup: 'test/support/build.ts',
+  testTimeout: 900_000,
+  hookTimeout: 1_800_000,
+  fileParallelism: false,
+};
 
 /** Where CI wants the counts, besides what is shown. */
 const report = process.env['CERTROLL_TEST_REPORT'];
@@ -22,12 +30,11 @@ export default defineConfig({
         maxWorkers: 2,
         sequence: { groupOrder: 3 },
       }),
-      project('lab', {
-        globalSetup: 'test/support/build.ts',
-        testTimeout: 900_000,
-        hookTimeout: 1_800_000,
-        fileParallelism: false,
-        sequence: { groupOrder: 4 },
+      project('lab', { ...lab, exclude: ['test/lab/kubeadm/**'], sequence: { groupOrder: 4 } }),
+      project('lab-kubeadm', {
+        ...lab,
+        include: ['test/lab/kubeadm/**/*.test.ts'],
+        sequence: { groupOrder: 5 },
       }),
     ],
   },

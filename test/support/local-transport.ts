@@ -18,6 +18,8 @@ export class LocalTransport implements Transport {
   readonly results: ExecResult[] = [];
   /** Changes standard input on its way, as a lost connection would. */
   damage: (stdin: Buffer) => Buffer = (stdin) => stdin;
+  /** Words before every command, such as those that take it into another namespace. */
+  prefix: readonly string[] = [];
   readonly #shell: string;
 
   /** `shell`: what `sh` is there: dash on Debian, bash on RHEL. */
@@ -46,7 +48,9 @@ export class LocalTransport implements Transport {
     const bytes =
       stdin instanceof Secret ? stdin.reveal((secret) => Buffer.from(secret)) : Buffer.from(stdin as string);
     const PATH = `${join(this.dir, 'bin')}:${process.env['PATH'] ?? ''}`;
-    const child = spawn(this.#shell, ['-c', commandLine(words)], { env: { ...process.env, PATH } });
+    const command = [this.#shell, '-c', commandLine(words)] as const;
+    const [program, ...more] = this.prefix.length > 0 ? [...this.prefix, ...command] : command;
+    const child = spawn(program, more, { env: { ...process.env, PATH } });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));

@@ -76,6 +76,29 @@ export const soundWorld = (names: readonly string[] = ['cp1', 'cp2', 'cp3']): Wo
     ),
   );
 
+export const PUBLIC_KEYS = '/etc/kubernetes/pki/sa.pub';
+
+/**
+ * kubeadm's layout: one key for all, without a certificate; the one file that verifies holds its public half and takes what is
+ * published.
+ */
+export const kubeadmWorld = (names: readonly string[] = ['cp1', 'cp2', 'cp3'], key = 'shared key'): World =>
+  world(
+    names.map((name) => {
+      const host = controlPlane(name, key, [key]);
+      const apiserver = host.services.get('kube-apiserver') as ServiceState;
+      const pod: ServiceState = { ...apiserver, verificationFiles: [PUBLIC_KEYS], definition: 'manifest' };
+      return {
+        ...host,
+        files: new Map([
+          [SIGNING, file({ signingKey: key, verificationKeys: [key] })],
+          [PUBLIC_KEYS, file({ verificationKeys: [key] })],
+        ]),
+        services: new Map(host.services).set('kube-apiserver', pod),
+      };
+    }),
+  );
+
 export const site = (of: World, more: Partial<Site> = {}): Site => ({
   hosts: [...of.hosts.keys()],
   mode: 'per-host',

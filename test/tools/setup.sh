@@ -14,6 +14,7 @@ declare -A packages=(
   [/usr/bin/nodeset]=clustershell
   [/usr/bin/openssl]=openssl
   [/usr/bin/curl]=curl
+  [/usr/sbin/ip]=iproute2
   [${CHROMIUM:-/usr/bin/chromium}]=chromium
   [/usr/bin/pdftotext]=poppler-utils
   [/usr/bin/promtool]=prometheus

@@ -81,11 +81,12 @@ const candidatesIn = (
 
 /**
  * Those that a manifest can have made. Other pods can run the program too, a control plane hosted for somebody else say: kubelet
- * names pods from files by a hash, and a pod on the host's network is on the host's network.
+ * names pods from files by a hash, and a pod on the host's network (as is one whose manifest cannot be read, for all that is
+ * known) is on the network of this host, not of a machine inside of it.
  */
 const isOf = ({ podUid, isOnHostNetwork }: Candidate, pod: StaticPod | undefined): boolean =>
   (pod?.uid === undefined ? isHashedUid(podUid) : podUid === pod.uid) &&
-  (pod?.hostNetwork !== true || isOnHostNetwork);
+  (pod?.hostNetwork === false || isOnHostNetwork);
 
 const withArguments = (
   { process, podUid, containerId, ids }: Candidate,

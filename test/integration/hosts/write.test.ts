@@ -147,10 +147,29 @@ describe.each(['dash', 'bash'] as const)('files of a host whose sh is %s', (shel
     expect([read('sa.pub'), readdirSync(dir)]).toEqual(['old', ['sa.pub']]);
   });
 
+  it('are written only where they are what was read', async () => {
+    const sum = (text: string): string => createHash('sha256').update(text).digest('hex');
+    put('a', 'one', 0o600);
+    await host.writeFile(path('a'), 'two', { ifSha256: sum('one') });
+    expect([read('a'), modeOf('a')]).toEqual(['two', 0o600]);
+    for (const [name, expected] of [
+      ['a', sum('one')],
+      ['none', sum('one')],
+    ] as const) {
+      expect(await failure(host.writeFile(path(name), 'three', { ifSha256: expected }))).toMatchObject({
+        code: 'host.changed',
+        host: 'cp1',
+        message: expect.stringContaining(path(name)) as string,
+      });
+    }
+    expect(read('a')).toBe('two');
+    expect(readdirSync(dir)).toEqual(['a']);
+  });
+
   it('stay as they are when the script is ended half-way, and nothing staged is left', async () => {
     put('sa.pub', 'old');
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
-      const words = [path('sa.pub'), '0'.repeat(64), '', '644', ''];
+      const words = [path('sa.pub'), '0'.repeat(64), '', '644', '', ''];
       const child = spawn(`/bin/${shell}`, ['-c', WRITE_SCRIPT, 'certroll', ...words], { detached: true });
       child.stdin.on('error', () => undefined);
       child.stdin.write('half of');

@@ -50,7 +50,7 @@ export const dismantle = async (machines: readonly Machine[]): Promise<void> => 
 
 /** Makes the cluster once, switches its hosts off, and keeps them. */
 const ensurePristine = async (programs: NodePrograms): Promise<void> => {
-  if (hasPristine()) return;
+  if (await hasPristine()) return;
   const started = Date.now();
   await ensureBase();
   await ensureNodeLayer();
@@ -114,10 +114,20 @@ export const bringUp = async (machines: readonly Machine[]): Promise<void> => {
   say(`up (${secondsSince(started)} s)`);
 };
 
-/** Makes all hosts what they were after the build, etcd's data included: they are switched off hard and start anew. */
+/**
+ * Makes all hosts what they were after the build, etcd's data included: they are switched off hard and start
+ * anew. The operator keeps what they have. A lab that is not up, or not whole, is brought up.
+ */
 export const restorePristine = async (machines: readonly Machine[]): Promise<void> => {
   const programs = await ensureNodePrograms();
+  if (!(await isAssembled(machines, programs))) {
+    await bringUp(machines);
+    return;
+  }
+  // Until it is done the lab on disk is not whole: if this is interrupted, the next `up` makes it anew.
+  await rm(STATE);
   await Promise.all(machines.map((machine) => machine.remove()));
   await boot(machines, programs);
   await waitForNodes(machines, 240);
+  await writeFile(STATE, fingerprint(programs));
 };

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { BASE_DIR } from '../build/base.js';
 import { NODE_LAYER } from '../build/node-layer.js';
@@ -28,13 +27,20 @@ const recipe = (): string => {
 
 const KEY = createHash('sha256').update(recipe()).digest('hex').slice(0, 8);
 
-/**
- * The hosts of a finished cluster, switched off: below each host's name its tree and its volumes. kubeadm's
- * certificates are good for a year; a cache of clusters that was kept longer is to be deleted.
- */
+/** The hosts of a finished cluster, switched off: below each host's name its tree and its volumes. */
 export const PRISTINE = join(CACHE_DIR, `kubeadm-cluster-${VERSIONS.kubernetes}-${KEY}`);
 
-export const hasPristine = (): boolean => existsSync(PRISTINE);
+/**
+ * kubeadm's certificates are good for a year, and a kubelet takes a new one after 70 % of that at the
+ * earliest (client-go, util/certificate): a cluster this old, in days, is made anew before that.
+ */
+const MOST_DAYS = 180;
+
+/** True when the cache has a cluster of this recipe that is young enough. */
+export const hasPristine = async (): Promise<boolean> => {
+  const made = await stat(PRISTINE).catch(() => undefined);
+  return made !== undefined && Date.now() - made.mtimeMs < MOST_DAYS * 86_400_000;
+};
 
 const isNode = (host: HostSpec): boolean => host.role !== 'load-balancer';
 
@@ -54,6 +60,7 @@ export const keepPristine = async (machines: readonly Machine[]): Promise<void> 
     await mkdir(dirname(volumeIn(folder)), { recursive: true });
     await run(['mv', machine.volume(CONTAINERD_FOLDER), volumeIn(folder)]);
   }
+  await rm(PRISTINE, { recursive: true, force: true });
   await rename(half, PRISTINE);
 };
 

@@ -77,7 +77,40 @@ describe('a cluster file', () => {
     expect(serviceSpec(cluster, 'cp1', 'kube-controller-manager')).toBeUndefined();
   });
 
+  it('names the manifests of static pods', async () => {
+    const cluster = await load(
+      `${good}services: { apiserver: { staticPod: /etc/kubernetes/manifests/kube-apiserver.yaml } }\n`,
+    );
+    expect(serviceSpec(cluster, 'cp1', 'kube-apiserver')).toEqual({
+      kind: 'static-pod',
+      manifest: '/etc/kubernetes/manifests/kube-apiserver.yaml',
+      program: 'kube-apiserver',
+    });
+    // What is not said stays what it was.
+    expect(serviceSpec(cluster, 'cp1', 'kube-controller-manager')).toMatchObject({ kind: 'systemd' });
+  });
+
   it.each([
+    [
+      'a manifest that is no absolute path',
+      `${good}services: { apiserver: { staticPod: manifests/kube-apiserver.yaml } }\n`,
+      /cluster\.yaml:5:37: services\.apiserver\.staticPod: the absolute path of a manifest, such as/,
+    ],
+    [
+      'a manifest that kubelet passes over',
+      `${good}services: { apiserver: { staticPod: /etc/kubernetes/manifests/.kube-apiserver.yaml } }\n`,
+      /kubelet passes over names that begin with a dot/,
+    ],
+    [
+      'a slip in the kind of a service',
+      `${good}services: { apiserver: { staticpod: /etc/kubernetes/manifests/kube-apiserver.yaml } }\n`,
+      /unknown key 'staticpod' in services\.apiserver; did you mean 'staticPod'\?/,
+    ],
+    [
+      'one manifest for both services',
+      `${good}services: { apiserver: { staticPod: /m/a.yaml }, controllerManager: { staticPod: /m/a.yaml } }\n`,
+      /cluster\.yaml:5:\d+: services\.controllerManager\.staticPod: \/m\/a\.yaml is the manifest of kube-apiserver/,
+    ],
     [
       'an unknown key',
       `${good}lok: { name: x }\n`,

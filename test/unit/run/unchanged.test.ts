@@ -107,6 +107,16 @@ describe('a host that is looked at again before a change of it', () => {
     expect(changesOnHost([found], seen(loaded), keys)).toContain('what kube-apiserver has loaded');
   });
 
+  it('is changed with another manifest', () => {
+    const manifest = (definition: string): HostState =>
+      withService(found, (service) => ({ ...service, definition }));
+    expect(changesOnHost([manifest('a')], seen(manifest('a')), keys)).toEqual([]);
+    expect(changesOnHost([manifest('a')], seen(manifest('b')), keys)).toEqual([
+      'the manifest of kube-apiserver',
+      'the manifest of kube-controller-manager',
+    ]);
+  });
+
   it('is told by name, with what to do', () => {
     const real = seen(host(withKeys(start, ['old', 'theirs'])));
     expect(() => checkUnchanged([start], real, keys)).toThrow(

@@ -26,7 +26,7 @@ const cluster = {
   api: { kubeconfig: './k' },
   services: {
     apiserver: { command: { restart: ['x', '{host}'], pidFile: '/run/x' } },
-    controllerManager: false,
+    controllerManager: { staticPod: '/etc/kubernetes/manifests/kube-controller-manager.yaml' },
   },
   issuer: { type: 'cfssl', url: 'https://pki', authKey: { env: 'KEY' } },
 };
