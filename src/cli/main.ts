@@ -42,6 +42,7 @@ export const program = (): Command => {
       'after',
       `
 Examples:
+  certroll init --kubeconfig admin.conf -o prod.yaml writes a cluster file from what it finds
   certroll plan rotate-sa-keys -c prod.yaml          what a rotation would change; changes nothing
   certroll run rotate-sa-keys -c prod.yaml           shows the plan, asks, then runs it
   certroll run rotate-sa-keys -c prod.yaml --yes     from cron: runs only what is due
