@@ -4,6 +4,7 @@ import { findCookbooks } from '../cookbook/find.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { addAuditCommand } from './commands/audit.js';
 import { addCookbookCommands } from './commands/cookbook.js';
+import { addDoctorCommand } from './commands/doctor.js';
 import { addHistoryCommands } from './commands/history.js';
 import { addInitCommand } from './commands/init.js';
 import { addLockCommands } from './commands/lock.js';
@@ -41,11 +42,13 @@ export const program = (): Command => {
       'after',
       `
 Examples:
+  certroll init --kubeconfig admin.conf -o prod.yaml writes a cluster file from what it finds
   certroll plan rotate-sa-keys -c prod.yaml          what a rotation would change; changes nothing
   certroll run rotate-sa-keys -c prod.yaml           shows the plan, asks, then runs it
   certroll run rotate-sa-keys -c prod.yaml --yes     from cron: runs only what is due
   certroll run check-expiry -c prod.yaml             what expires when; changes nothing
   certroll audit -c prod.yaml                        what each process has loaded; changes nothing
+  certroll doctor -c prod.yaml                       is all there that a run needs; changes nothing
   certroll status -c prod.yaml                       who signs with what, and who accepts it
   certroll lock show -c prod.yaml                    who holds the restart lock
 
@@ -59,6 +62,7 @@ pending (dry run) · 4 refused by proof or gate · 5 lock not had in time · 6 o
   addCookbookCommands(root);
   addLockCommands(root);
   addInitCommand(root);
+  addDoctorCommand(root);
   return root;
 };
 

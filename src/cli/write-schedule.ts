@@ -28,28 +28,31 @@ const nameFor = async (path: string): Promise<string> => {
 
 /** `certroll init --systemd`. Throws `usage` (exit 2) rather than replace a file. */
 export const writeSchedule = async (flags: InitFlags): Promise<number> => {
+  const { cluster, output = '.' } = flags;
+  if (cluster === undefined)
+    throw wrong(
+      "required option '-c, --cluster <file>' not specified",
+      'Give it, or set CERTROLL_CLUSTER: it is what the service audits.',
+    );
   if (!/^[a-z_][a-z0-9_-]*\$?$/.test(flags.user))
     throw wrong(`'${flags.user}' is not the name of a user`, 'Give --user a name such as certroll.');
   const metricsFolder = resolve(flags.metricsFolder);
-  if (/[\r\n]/.test(metricsFolder + resolve(flags.cluster)))
+  if (/[\r\n]/.test(metricsFolder + resolve(cluster)))
     throw wrong('a path with a line end cannot stand in a unit', 'Name the files otherwise.');
   const files = scheduleFiles({
-    name: await nameFor(flags.cluster),
+    name: await nameFor(cluster),
     program: [process.execPath, realpathSync(process.argv[1] ?? '')],
-    cluster: resolve(flags.cluster),
+    cluster: resolve(cluster),
     user: flags.user,
     metricsFolder,
   });
-  const there = [...files.keys()].filter((name) => existsSync(join(flags.output, name)));
+  const there = [...files.keys()].filter((name) => existsSync(join(output, name)));
   if (there.length > 0 && flags.force !== true)
-    throw wrong(
-      `${join(flags.output, there[0] ?? '')} exists`,
-      'Give --force to replace it, or another --output.',
-    );
-  await mkdir(flags.output, { recursive: true });
+    throw wrong(`${join(output, there[0] ?? '')} exists`, 'Give --force to replace it, or another --output.');
+  await mkdir(output, { recursive: true });
   for (const [name, text] of files) {
-    await writeAtomically(join(flags.output, name), text);
-    print(join(flags.output, name));
+    await writeAtomically(join(output, name), text);
+    print(join(output, name));
   }
   return EXIT.done;
 };

@@ -33,6 +33,22 @@ export const openStore = async (settings: EtcdSettings, baseDir: string): Promis
   };
 };
 
+/**
+ * The client URLs of all members, by etcd itself. Throws as `openStore` and its calls do: that it comes back means that etcd
+ * let these credentials in.
+ */
+export const memberUrls = async (settings: EtcdSettings, baseDir: string): Promise<readonly string[]> => {
+  const members = await Members.open(await optionsFrom(settings, baseDir));
+  try {
+    const { members: found } = await members.call('list the members', async (client, call) =>
+      client.cluster.memberList({}, call),
+    );
+    return [...new Set(found.flatMap(({ clientURLs }) => clientURLs))];
+  } finally {
+    members.close();
+  }
+};
+
 const optionsFrom = async (settings: EtcdSettings, baseDir: string): Promise<MembersOptions> => {
   const { endpoints, serverName } = settings;
   const secure = endpoints.filter((endpoint) => endpoint.startsWith('https:')).length;

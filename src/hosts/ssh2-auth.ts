@@ -34,13 +34,23 @@ export const credentialsFor = async (target: SshTarget): Promise<Credentials> =>
   };
 };
 
-interface Identity {
+export interface Identity {
   readonly key?: ParsedKey;
   readonly publicBlob?: Buffer;
+  /** Why the file is of no use by itself; one that does not exist has no problem and no key. */
   readonly problem?: string;
 }
 
-const readIdentity = async (path: string): Promise<Identity> => {
+/** How many keys an agent holds. Rejects when nothing answers at that socket. */
+export const countAgentKeys = async (socket: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    new ssh2.OpenSSHAgent(socket).getIdentities((error, keys) => {
+      if (error) reject(error);
+      else resolve(keys?.length ?? 0);
+    });
+  });
+
+export const readIdentity = async (path: string): Promise<Identity> => {
   const text = await readFile(path).catch((error: unknown) => error as NodeJS.ErrnoException);
   const publicBlob = await readPublicHalf(path);
   const agentOnly = publicBlob === undefined ? {} : { publicBlob };

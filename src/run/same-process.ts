@@ -2,6 +2,8 @@ import type { Doors } from '../changes/change.js';
 import { CertrollError, EXIT } from '../core/errors.js';
 import { apiserverAddress, LOOPBACK_NAME } from '../kube/flags.js';
 
+type ProcessDoors = Pick<Doors, 'host' | 'service' | 'api'>;
+
 /** SHA-256 of the certificate that a port of the host itself shows for that name; arguments: ADDRESS:PORT NAME. */
 const SHOWN_SCRIPT = `
 openssl s_client -connect "$1" -servername "$2" </dev/null 2>/dev/null |
@@ -9,7 +11,11 @@ openssl s_client -connect "$1" -servername "$2" </dev/null 2>/dev/null |
 `;
 
 /** Where nothing is shown this is the digest of nothing, which no certificate has. */
-const shownOnHost = async (host: string, address: string, doors: Doors): Promise<string | undefined> => {
+const shownOnHost = async (
+  host: string,
+  address: string,
+  doors: ProcessDoors,
+): Promise<string | undefined> => {
   const { stdout } = await doors
     .host(host)
     .run(['sh', '-c', SHOWN_SCRIPT, 'certroll', address, LOOPBACK_NAME], { readOnly: true });
@@ -25,7 +31,7 @@ interface Seen {
 }
 
 /** Undefined for one that does not run: others tell of that in better words. */
-const lookAt = async (host: string, doors: Doors): Promise<Seen | undefined> => {
+const lookAt = async (host: string, doors: ProcessDoors): Promise<Seen | undefined> => {
   const { services } = await doors
     .host(host)
     .readFacts({ services: { 'kube-apiserver': doors.service(host, 'kube-apiserver') } });
@@ -41,7 +47,8 @@ const lookAt = async (host: string, doors: Doors): Promise<Seen | undefined> => 
 
 const isSame = ({ own, asked }: Seen): boolean => asked !== undefined && asked === own;
 
-const checkHost = async (host: string, doors: Doors): Promise<void> => {
+/** `checkSameProcess` for one host. */
+export const checkSameProcessOn = async (host: string, doors: ProcessDoors): Promise<void> => {
   const first = await lookAt(host, doors);
   if (!first || isSame(first)) return;
   // Somebody may have restarted it between the two looks.
@@ -65,5 +72,5 @@ const checkHost = async (host: string, doors: Doors): Promise<void> => {
  * answers of one apiserver pass for those of another. Throws `preflight.other-apiserver` (exit 4).
  */
 export const checkSameProcess = async (doors: Doors): Promise<void> => {
-  await Promise.all(doors.apiHosts.map(async (host) => checkHost(host, doors)));
+  await Promise.all(doors.apiHosts.map(async (host) => checkSameProcessOn(host, doors)));
 };

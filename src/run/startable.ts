@@ -8,6 +8,9 @@ import { parseStartFiles, type StartFiles } from '../kube/flags.js';
 import type { ServiceName } from '../trust/world.js';
 import { filesToRead, startProblems, type StartProblem } from './start-problems.js';
 
+/** The doors to hosts and their services. */
+type HostDoors = Pick<Doors, 'host' | 'service'>;
+
 /** Milliseconds for one new connection to an etcd member. */
 const ETCD_TIMEOUT_S = 5;
 
@@ -53,7 +56,7 @@ const unreadable = async (
   host: string,
   fact: RunningService,
   files: StartFiles,
-  doors: Doors,
+  doors: HostDoors,
 ): Promise<readonly StartProblem[]> => {
   const { privateKeys, publicFiles } = filesToRead(files);
   const paths = [...privateKeys, ...publicFiles, ...files.others];
@@ -88,7 +91,7 @@ const reasonIn = (stderr: string): string =>
 const unreachableEtcd = async (
   host: string,
   files: StartFiles,
-  doors: Doors,
+  doors: HostDoors,
 ): Promise<readonly StartProblem[]> => {
   const failures: string[] = [];
   for (const url of files.etcdServers) {
@@ -120,7 +123,7 @@ const problemsOf = async (
   host: string,
   service: ServiceName,
   fact: RunningService,
-  doors: Doors,
+  doors: HostDoors,
 ): Promise<readonly string[]> => {
   const files = ofHost(parseStartFiles(fact.nextArgv ?? fact.argv), fact);
   const facts = await doors.host(host).readFacts(filesToRead(files));
@@ -128,6 +131,24 @@ const problemsOf = async (
   // A connection with files that are wrong would only say so once more.
   const found = inFiles.length > 0 ? inFiles : await unreachableEtcd(host, files, doors);
   return [...new Set(found.map(({ path, text }) => `its ${service} could not start again: ${path} ${text}`))];
+};
+
+/** Why services of a host could not be started again now: their restart command, flags, files, rights, their way to etcd. */
+export const whyNotStartable = async (
+  host: string,
+  services: readonly ServiceName[],
+  doors: HostDoors,
+): Promise<readonly string[]> => {
+  const specs = Object.fromEntries(services.map((name) => [name, doors.service(host, name)]));
+  const facts = await doors.host(host).readFacts({ services: specs });
+  const texts: string[] = [];
+  for (const service of services) {
+    const fact = facts.services.get(service);
+    const spec = doors.service(host, service);
+    if (fact) texts.push(...(await serviceKind(spec).obstacles(spec, fact, doors.host(host))));
+    if (fact?.running === true) texts.push(...(await problemsOf(host, service, fact, doors)));
+  }
+  return texts;
 };
 
 /**
@@ -141,18 +162,9 @@ export const checkStartable = async (plan: Plan, doors: Doors): Promise<void> =>
   );
   if (services.size === 0) return;
   const found = await Promise.all(
-    doors.apiHosts.map(async (host) => {
-      const specs = Object.fromEntries([...services].map((name) => [name, doors.service(host, name)]));
-      const facts = await doors.host(host).readFacts({ services: specs });
-      const texts: string[] = [];
-      for (const service of services) {
-        const fact = facts.services.get(service);
-        const spec = doors.service(host, service);
-        if (fact) texts.push(...(await serviceKind(spec).obstacles(spec, fact, doors.host(host))));
-        if (fact?.running === true) texts.push(...(await problemsOf(host, service, fact, doors)));
-      }
-      return texts.map((text) => ({ host, text }));
-    }),
+    doors.apiHosts.map(async (host) =>
+      (await whyNotStartable(host, [...services], doors)).map((text) => ({ host, text })),
+    ),
   );
   const [first, ...more] = found.flat();
   if (!first) return;

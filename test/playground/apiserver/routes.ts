@@ -145,6 +145,21 @@ const reviewToken = async ({ body }: Asked, { keys }: State): Promise<Reply> => 
   };
 };
 
+/** What the routes here allow, asked for ahead: everything to masters, the key list and health to any user. */
+const reviewAccess = ({ user, body }: Asked): Reply => {
+  const path = field(field(field(body, 'spec'), 'nonResourceAttributes'), 'path');
+  const isOpen = typeof path === 'string' && /^\/(openid\/v1\/jwks|readyz|livez|healthz|version)$/.test(path);
+  return {
+    status: 201,
+    body: {
+      kind: 'SelfSubjectAccessReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      metadata: {},
+      status: { allowed: isMaster(user) || isOpen },
+    },
+  };
+};
+
 const ACCOUNT = /^\/api\/v1\/namespaces\/([a-z0-9-]+)\/serviceaccounts\/([a-z0-9.-]+)(\/token)?$/;
 
 /** What needs O=system:masters. */
@@ -181,5 +196,8 @@ export const route = async (asked: Asked, state: State): Promise<Reply> => {
     const found = await userRoute(asked, state);
     if (found) return found;
   }
+  // Everybody who logs in may ask what he may do (ClusterRole system:basic-user).
+  if (method === 'POST' && url.pathname === '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews')
+    return reviewAccess(asked);
   return isMaster(user) ? masterRoute(asked, state) : forbidden;
 };
