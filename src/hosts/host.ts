@@ -225,6 +225,8 @@ export interface ManifestFact {
   readonly sha256?: string;
   /** Why nothing can be known from it, for people. */
   readonly problem?: string;
+  /** When certroll last asked for a restart in it, as it noted then. */
+  readonly restartedAt?: string;
   /** What kubelet reads of it, certroll's own note left out: equal for manifests that make the same pod. */
   readonly content?: string;
   readonly mounts: readonly Mount[];

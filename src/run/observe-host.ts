@@ -13,6 +13,7 @@ import {
 import { canonicalPem, kidOf, readVerificationKeys } from '../pem/keys.js';
 import { describeProblem } from '../pem/read.js';
 import { besideSigningFile } from '../steps/sa-keys/layout.js';
+import { readPatiently, type Patience } from './patience.js';
 import { requireClear, requireMounted, requireShared, sharedFolders } from './pod-files.js';
 import type {
   CertificateState,
@@ -35,6 +36,8 @@ export interface HostObserveOptions {
   readonly certificate: string | undefined;
   /** Whether to look at what the key files were before their last change, too. */
   readonly previous?: boolean;
+  /** Undefined: what is not there is not waited for. */
+  readonly patience?: Patience;
   readonly progress: (text: string, host?: string) => void;
 }
 
@@ -196,7 +199,11 @@ const readHost = async (
 ): Promise<HostReading> => {
   const host = options.doors.host(name);
   options.progress('reading its processes', name);
-  const facts = await host.readFacts({ services: options.services(name), ...known });
+  const facts = await readPatiently(
+    async () => host.readFacts({ services: options.services(name), ...known }),
+    options.patience,
+    (text) => options.progress(text, name),
+  );
   requireJudgeable(name, facts);
   const flags = flagsOf(facts);
   const keyFiles = keyFilesOf(flags, options);

@@ -13,6 +13,7 @@ import { entryJson } from './entry-json.js';
 import type { Journal } from './journal.js';
 import { observe, type Observation, type ObserveOptions } from './observe.js';
 import { observeHost, type SeenHost } from './observe-host.js';
+import type { Patience } from './patience.js';
 import { preflight, type PreflightLimits } from './preflight.js';
 import { verifyWorld } from './verify.js';
 
@@ -86,9 +87,17 @@ export const describeHolder = (holder: {
     ? `${holder.info.owner} (pid ${holder.info.pid}, run ${holder.info.run}, since ${holder.info.since}): ${holder.info.reason}`
     : `someone who left no name (etcdctl lock writes none): key ${holder.key}`;
 
+/** A run waits as long for a service that is just being started as it does for one that it has restarted itself. */
+const patienceOf = ({ timers, settings, signal }: RunOptions): Patience => ({
+  timers,
+  timeoutMs: settings.readyTimeoutMs,
+  signal,
+});
+
 const look = async (options: RunOptions): Promise<Observation> => {
   const observation = await observe({
     ...options.observation,
+    patience: patienceOf(options),
     progress: (text, host) =>
       options.emit({ type: 'progress', text, ...(host === undefined ? {} : { host }) }),
   });
@@ -147,7 +156,7 @@ const applyAndVerify = async (
     plan,
     before: before.world,
     look: async (host) => {
-      const quiet = { ...options.observation, progress: () => undefined };
+      const quiet = { ...options.observation, patience: patienceOf(options), progress: () => undefined };
       return observeHost(host, quiet, before.keyFiles.get(host));
     },
     checkUnchanged: (past, seen) => options.checkUnchanged(past, seen, keys),

@@ -39,7 +39,9 @@ const manifestOf = (
   if (!Buffer.from(text).equals(bytes)) return broken('is not UTF-8', { sha256 });
   const { pod, why } = readManifest(text, program);
   if (!pod) return broken(`cannot be used: ${why}`, { text, sha256 });
-  return { fact: { path, text, sha256, content: pod.content, mounts: pod.mounts }, pod };
+  const { content, mounts, restartedAt } = pod;
+  const noted = restartedAt === undefined ? {} : { restartedAt };
+  return { fact: { path, text, sha256, content, mounts, ...noted }, pod };
 };
 
 /** One process that is called like the program, and the container that it runs in. */

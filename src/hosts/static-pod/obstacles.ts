@@ -1,13 +1,13 @@
 import type { ServiceFact, StaticPodService } from '../host.js';
 import { withRestartNote } from './edit.js';
-import { readManifest, type StaticPod } from './manifest.js';
+import { readManifest } from './manifest.js';
 
 /** Milliseconds by which a process may seem to be older than the note that caused it: the clocks are those of two machines. */
 const CLOCK_MS = 15_000;
 
 /** Whether a restart that certroll has asked for has not come yet: the process is older than the note in its manifest. */
-const isOutstanding = (fact: ServiceFact, { restartedAt }: StaticPod): boolean =>
-  fact.running && Date.parse(restartedAt ?? '') - fact.startedAtMs > CLOCK_MS;
+export const isOutstanding = (fact: ServiceFact): boolean =>
+  fact.running && Date.parse(fact.manifest?.restartedAt ?? '') - fact.startedAtMs > CLOCK_MS;
 
 /** Why kubelet would not replace the pod after an edit of its manifest, or why there is none to edit. Pure. */
 export const podObstacles = (spec: StaticPodService, fact: ServiceFact): readonly string[] => {
@@ -22,7 +22,7 @@ export const podObstacles = (spec: StaticPodService, fact: ServiceFact): readonl
     return [
       `${spec.manifest} sets metadata.uid, so kubelet would not replace the pod after an edit; remove it`,
     ];
-  if (isOutstanding(fact, pod)) {
+  if (isOutstanding(fact)) {
     return [
       `kubelet has not taken up ${spec.manifest}, in which a restart was asked for at ${pod.restartedAt ?? ''}: the ${spec.program} that runs is older`,
     ];

@@ -151,17 +151,19 @@ export const restartPod = async (spec: StaticPodService, context: RestartContext
   await host.writeFile(spec.manifest, edit.after, { ifSha256: edit.sha256 });
   context.progress('manifest edited; kubelet is to replace the pod');
   const timeoutMs = edit.graceMs + context.readyTimeoutMs;
-  let last: { fact: ServiceFact; stage: Stage } = { fact: now, stage: 'not-taken-up' };
+  let last: { fact: ServiceFact; stage: Stage } | undefined;
   const replaced = await timers.poll(
     async () => {
       const fact = await context.look();
       if (isReplacement(fact, seen)) return fact;
-      last = { fact, stage: await stageOf(fact, context) };
-      context.progress(STAGES[last.stage]);
+      const stage = await stageOf(fact, context);
+      if (stage !== last?.stage) context.progress(STAGES[stage]);
+      last = { fact, stage };
       return undefined;
     },
     { timeoutMs, intervalMs: 1000, signal: context.signal },
   );
-  if (!replaced) throw await notReplaced(spec, edit, last, timeoutMs, context);
+  if (!replaced)
+    throw await notReplaced(spec, edit, last ?? { fact: now, stage: 'not-taken-up' }, timeoutMs, context);
   context.progress('new container started');
 };

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { start, type Finished, type JsonEvent, type Running } from '../../support/certroll.js';
 import { clusterFileWith, QUICK } from '../cluster-file.js';
 import type { KubeadmLab } from './lab.js';
+import { until } from '../wait.js';
 import { KUBEADM } from './settings.js';
 import type { StaticPodProcess } from './static-pod.js';
 
@@ -73,20 +74,23 @@ export class Bastion {
   }
 }
 
-/** The one process of a program on every control plane. Throws where there is none, or more. */
-export const processes = async (
+/**
+ * The one process of a program on every control plane, once there is one on each: a controller-manager ends by itself when its
+ * apiserver is away, and comes back some time later.
+ */
+export const processes = (
   lab: KubeadmLab,
   program = 'kube-apiserver',
-): Promise<ReadonlyMap<string, StaticPodProcess>> => {
-  const found = await Promise.all(
-    lab.controlPlanes.map(async ({ name }) => {
+): Promise<ReadonlyMap<string, StaticPodProcess>> =>
+  until(`every control plane runs one ${program}`, 180, async () => {
+    const found = new Map<string, StaticPodProcess>();
+    for (const { name } of lab.controlPlanes) {
       const [process, second] = await lab.staticPod(name, program);
-      if (!process || second) throw new Error(`${name} does not run one ${program}`);
-      return [name, process] as const;
-    }),
-  );
-  return new Map(found);
-};
+      if (!process || second) return undefined;
+      found.set(name, process);
+    }
+    return found;
+  });
 
 /** Looks again and again at which apiservers are away, from outside of the hosts. */
 export class Watch {
