@@ -35,6 +35,7 @@ export const RULES: readonly Rule[] = [
   nameMissing,
   api.bundleLags,
   api.bundleBroken,
+  api.bundleExpiring,
   endpoints.endpointRefused,
   endpoints.endpointUnseen,
   secrets.secretExpired,

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { loadCluster } from '../cluster/load.js';
@@ -26,6 +26,9 @@ const nameFor = async (path: string): Promise<string> => {
   );
 };
 
+const isOther = (path: string, text: string): boolean =>
+  existsSync(path) && readFileSync(path, 'utf8') !== text;
+
 /** `certroll init --systemd`. Throws `usage` (exit 2) rather than replace a file. */
 export const writeSchedule = async (flags: InitFlags): Promise<number> => {
   const { cluster, output = '.' } = flags;
@@ -45,8 +48,10 @@ export const writeSchedule = async (flags: InitFlags): Promise<number> => {
     cluster: resolve(cluster),
     user: flags.user,
     metricsFolder,
+    ...(flags.secrets === true && { secrets: true }),
   });
-  const there = [...files.keys()].filter((name) => existsSync(join(output, name)));
+  // The rules are the same for every cluster: what is there already as it would be written is no reason to stop.
+  const there = [...files].flatMap(([name, text]) => (isOther(join(output, name), text) ? [name] : []));
   if (there.length > 0 && flags.force !== true)
     throw wrong(`${join(output, there[0] ?? '')} exists`, 'Give --force to replace it, or another --output.');
   await mkdir(output, { recursive: true });

@@ -9,6 +9,8 @@ export interface Schedule {
   readonly user: string;
   /** Absolute: the folder that node_exporter's textfile collector reads. */
   readonly metricsFolder: string;
+  /** Whether TLS Secrets are looked at too. */
+  readonly secrets?: boolean;
 }
 
 /** A word of ExecStart= (systemd.service(5), "Command lines"; specifiers are systemd.unit(5)). */
@@ -30,6 +32,7 @@ const metricsFile = ({ metricsFolder, name }: Schedule): string => `${metricsFol
 
 const command = (schedule: Schedule): readonly string[] => [
   ...[...schedule.program, 'audit', '-c', schedule.cluster],
+  ...(schedule.secrets === true ? ['--secrets'] : []),
   ...['--format', 'prometheus', '--output', metricsFile(schedule)],
 ];
 
@@ -131,6 +134,23 @@ const ALERTS: readonly Alert[] = [
     description: '{{ $value }} of them. certroll audit says what they are and what to do.',
   },
   {
+    name: 'CertrollWarningFindings',
+    expr: 'certroll_audit_findings{severity="warning"} > 0',
+    ...{
+      for: '1d',
+      severity: 'warning',
+      summary: 'Audits of {{ $labels.cluster }} have had warnings for a day',
+    },
+    description: '{{ $value }} of them. certroll audit says what they are and what to do.',
+  },
+  {
+    name: 'CertrollAuditMissing',
+    expr: 'absent(certroll_audit_timestamp_seconds)',
+    ...{ for: '1d', severity: 'warning', summary: 'There is no audit of any cluster' },
+    description:
+      'No metrics of certroll have come for a day: see whether the timer runs and the collector reads its folder.',
+  },
+  {
     name: 'CertrollAuditIncomplete',
     expr: 'certroll_audit_not_seen > 0',
     ...{
@@ -176,7 +196,7 @@ export const scheduleFiles = (schedule: Schedule): ReadonlyMap<string, string> =
     ['certroll-alerts.yaml', alerts()],
     [
       `${unit}-cron`,
-      `# Where there is no systemd: a file of /etc/cron.d, which passes over names with a dot. Exit 3 is findings, which are in the metrics.\n17 */6 * * *  ${schedule.user}  ${command(schedule).map(cronWord).join(' ')} || [ $? -eq 3 ]\n`,
+      `# Where there is no systemd: a file of /etc/cron.d, which passes over names with a dot. Exit 3 is findings, which are in the metrics.\n17 */6 * * *  ${schedule.user}  umask 022; ${command(schedule).map(cronWord).join(' ')} || [ $? -eq 3 ]\n`,
     ],
   ]);
 };

@@ -55,6 +55,22 @@ export const bundleBroken: Rule = {
     }),
 };
 
+export const bundleExpiring: Rule = {
+  id: 'api-bundle-expiring',
+  severity: 'warning',
+  why: 'After that moment whoever is to be verified by it is refused.',
+  action:
+    'Put the next authority beside it; where a controller writes the bundle (cert-manager), see why it does not.',
+  check: (facts) =>
+    bundlesOf(facts).flatMap((bundle): readonly Hit[] => {
+      const last = Math.max(...read(bundle).certificates.map(({ notAfter }) => notAfter.getTime()));
+      const left = last - facts.now.getTime();
+      if (!(left >= 0 && left < facts.limits.renewBeforeMs)) return [];
+      const text = `${bundle.subject}: its last authority expires in ${formatDuration(left)}`;
+      return [{ subject: bundle.subject, text }];
+    }),
+};
+
 /** Which objects must vouch for what is shown on a channel. */
 const VERIFIERS: readonly { readonly name: string; readonly part: string; readonly channel: Channel }[] = [
   { name: 'kube-root-ca.crt', part: 'data.ca.crt', channel: 'apiserver-serving' },

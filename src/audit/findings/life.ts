@@ -52,6 +52,13 @@ export const expired: Rule = {
       })),
 };
 
+/** Milliseconds: nobody who is told now may wait for the next working day. */
+const URGENT_MS = 3 * 86_400_000;
+
+/** Of what lives for days only, a quarter of its life is time enough. */
+const isUrgent = ({ notBefore, notAfter }: CertificateView, now: Date): boolean =>
+  notAfter.getTime() - now.getTime() < Math.min(URGENT_MS, (notAfter.getTime() - notBefore.getTime()) / 4);
+
 export const expiring: Rule = {
   id: 'certificate-expiring',
   severity: 'warning',
@@ -68,6 +75,7 @@ export const expiring: Rule = {
           each,
           `expires in ${formatDuration(each.certificate.notAfter.getTime() - facts.now.getTime())} (${at(each.certificate.notAfter)})`,
         ),
+        ...(isUrgent(each.certificate, facts.now) && { severity: 'critical' as const }),
         ...(isSpare(each, facts.now) && { severity: 'info' as const }),
       })),
 };

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 export interface InitFlags {
   readonly cluster?: string;
   readonly systemd?: boolean;
+  readonly secrets?: boolean;
   readonly output?: string;
   readonly user: string;
   readonly metricsFolder: string;
@@ -54,6 +55,7 @@ const addClusterOptions = (command: Command): Command =>
 const addScheduleOptions = (command: Command): Command =>
   command
     .optionsGroup('What runs an audit by itself:')
+    .option('--secrets', 'let it look at TLS Secrets too (see audit --secrets)')
     .addOption(
       new Option(
         '--systemd',

@@ -74,7 +74,7 @@ describe('what Prometheus is given', () => {
   it('is rules that promtool takes', async () => {
     expect(await promtool(['check', 'rules', ALERTS])).toMatchObject({
       exitCode: 0,
-      text: expect.stringContaining('6 rules found') as string,
+      text: expect.stringContaining('8 rules found') as string,
     });
   });
 

@@ -240,6 +240,10 @@ describe('an audit', () => {
     ]);
     expect(found([], objects([bundle('x', 'webhook', 'nothing')]))).toEqual(['warning api-bundle-broken']);
     expect(found([], objects([bundle('x', 'webhook', pem('old'))]))).toEqual(['critical api-bundle-broken']);
+    expect(found([], objects([bundle('x', 'webhook', pem('soon'))]))).toEqual([
+      'warning api-bundle-expiring',
+    ]);
+    expect(found([], objects([bundle('x', 'webhook', pem('soon', 'ca'))]))).toEqual([]);
     const unread = (isForbidden: boolean) => ({ what: 'x', why: 'because', isForbidden });
     const waits = (ms: number) => ({ name: 'csr-1', signer: 's', createdAt: new Date(NOW.getTime() - ms) });
     expect(found([], objects([], { pending: [waits(60_000)] }))).toEqual([]);

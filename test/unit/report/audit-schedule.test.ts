@@ -16,7 +16,7 @@ describe('a schedule of audits', () => {
     );
     const cron = files.get('certroll-audit-prod-cron') ?? '';
     expect(cron).toContain(
-      `certroll  /usr/bin/node '/opt/50\\% off/certroll.js' audit -c '/etc/it'\\''s/"$x"/prod.yaml' --format`,
+      `certroll  umask 022; /usr/bin/node '/opt/50\\% off/certroll.js' audit -c '/etc/it'\\''s/"$x"/prod.yaml' --format`,
     );
   });
 
