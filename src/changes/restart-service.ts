@@ -9,14 +9,20 @@ import { afterRestoring, askLoaded, lastGoodFiles, putBack, type LoadedBefore } 
 interface Watched {
   readonly change: RestartService;
   readonly seen: ServiceFact[];
+  /** Host's clock minus the bastion's at the last look, milliseconds. */
+  clockOffsetMs: number;
 }
 
-const lookAt = async ({ change, seen }: Watched, context: ApplyContext): Promise<ServiceFact> => {
+const watch = (change: RestartService): Watched => ({ change, seen: [], clockOffsetMs: 0 });
+
+const lookAt = async (watched: Watched, context: ApplyContext): Promise<ServiceFact> => {
+  const { change } = watched;
   const spec = context.doors.service(change.host, change.service);
   const facts = await context.doors.host(change.host).readFacts({ services: { [change.service]: spec } });
   const fact = facts.services.get(change.service);
   if (!fact) throw new Error(`nothing was said of ${change.service} on ${change.host}`);
-  seen.push(fact);
+  watched.seen.push(fact);
+  watched.clockOffsetMs = facts.clockOffsetMs;
   return fact;
 };
 
@@ -68,6 +74,7 @@ const send = async (watched: Watched, context: ApplyContext): Promise<void> => {
     },
     isReady: isApiserver ? async () => (await context.doors.api(change.host).readyz()).ready : undefined,
     readyTimeoutMs: context.settings.readyTimeoutMs,
+    now: () => new Date(context.now().getTime() + watched.clockOffsetMs),
     timers: context.timers,
     signal: context.signal,
     progress: (text) => context.progress(text, change.host),
@@ -140,7 +147,7 @@ export const restartService: ChangeKind<RestartService> = {
   model: (change, world) => withRestart(world, change.host, change.service),
 
   async apply(change, context) {
-    const watched: Watched = { change, seen: [] };
+    const watched = watch(change);
     const before = await lookAt(watched, context);
     const loaded = change.service === 'kube-apiserver' ? await askLoaded(change.host, context) : undefined;
     const drain = context.settings.drain(change.host);
@@ -156,7 +163,7 @@ export const restartService: ChangeKind<RestartService> = {
   },
 
   async verify(change, context) {
-    const service = await lookAt({ change, seen: [] }, context);
+    const service = await lookAt(watch(change), context);
     if (!service.running) throw notRunning(change);
   },
 };

@@ -43,6 +43,8 @@ export interface RestartContext {
   readonly isReady: (() => Promise<boolean>) | undefined;
   /** Milliseconds within which a service must be well again. */
   readonly readyTimeoutMs: number;
+  /** The time by the host's own clock, as start times of its processes are. */
+  readonly now: () => Date;
   readonly timers: Timers;
   readonly signal: AbortSignal;
   readonly progress: (text: string) => void;

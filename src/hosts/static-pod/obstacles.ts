@@ -2,7 +2,7 @@ import type { ServiceFact, StaticPodService } from '../host.js';
 import { withRestartNote } from './edit.js';
 import { readManifest } from './manifest.js';
 
-/** Milliseconds by which a process may seem to be older than the note that caused it: the clocks are those of two machines. */
+/** Milliseconds by which a process may seem to be older than the note that caused it: clocks are set, and drift. */
 const CLOCK_MS = 15_000;
 
 /** Whether a restart that certroll has asked for has not come yet: the process is older than the note in its manifest. */

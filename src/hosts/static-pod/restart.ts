@@ -32,7 +32,7 @@ const prepare = async (spec: StaticPodService, fact: ServiceFact, context: Resta
   const [reason] = inManifest.length > 0 ? inManifest : await kubeletObstacles(context.host, spec.manifest);
   if (reason !== undefined) throw refuse(context, reason);
   const { text = '', sha256 = '' } = fact.manifest ?? {};
-  const after = withRestartNote(text, new Date().toISOString());
+  const after = withRestartNote(text, context.now().toISOString());
   const { pod } = readManifest(text, spec.program);
   if (after.text === undefined || !pod) throw refuse(context, after.why ?? 'its manifest cannot be read');
   return { before: text, after: after.text, sha256, graceMs: pod.graceSeconds * 1000 };

@@ -264,6 +264,7 @@ describe.skipIf(!canMakePods()).each(['dash', 'bash'] as const)(
         },
         isReady: undefined,
         readyTimeoutMs: 3000,
+        now: () => new Date(),
         timers: { ...realTimers, poll: looks(200) },
         signal: new AbortController().signal,
         progress: (text) => steps.push(text),
