@@ -52,23 +52,24 @@ export class Bastion {
     return new Bastion(await quickClusterFile(), await mkdtemp(join(tmpdir(), 'certroll-kubeadm-')));
   }
 
-  /** A run to its end; throws when the moment for the interference never came. */
-  async run(args: readonly string[], interference?: Interference): Promise<Ended> {
+  /** A run to its end; throws when the moment for an interference never came. */
+  async run(args: readonly string[], ...interferences: readonly Interference[]): Promise<Ended> {
     const events: JsonEvent[] = [];
-    let done: Promise<unknown> | undefined;
+    const done = new Map<Interference, Promise<unknown>>();
     const child = await start(['run', ...args, '-c', this.clusterFile, '--yes', '--json'], {
       stateDir: this.stateDir,
       onEvent: (event, running) => {
         events.push(event);
-        if (done === undefined && interference?.at(event) === true) done = interference.act(running);
+        for (const each of interferences)
+          if (!done.has(each) && each.at(event)) done.set(each, each.act(running));
       },
     });
     const finished = await child.finished;
-    if (interference && done === undefined)
-      throw new Error(
-        `the moment never came; certroll ended with ${finished.exitCode ?? 'a signal'}: ${finished.stderr}`,
-      );
-    await done;
+    if (done.size < interferences.length) {
+      const how = finished.exitCode ?? 'a signal';
+      throw new Error(`a moment never came; certroll ended with ${how}: ${finished.stderr}`);
+    }
+    await Promise.all(done.values());
     const error = events.findLast(({ type }) => type === 'error');
     return { ...finished, events, code: error && String(error['code']) };
   }
